@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from exporters.readmodel import rows_table
-from stream.cluster.partition_offsets import NAME, find_leaders
+from stream.cluster.partition_offsets import NAME, Leaders, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -53,15 +53,15 @@ _Row = tuple[str, int, int]
 _Result = tuple[int | None, int | None, int | None, ErrorReason | None]
 
 
-def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
+def read_offsets_for_times(cluster: Cluster, wanted: pa.Table, leaders: Leaders | None = None) -> pa.Table:
     """Read the offsets for a table with the schema WANTED; one row each, in the same order: OFFSETS_FOR_TIMES.
 
-    A partition may occur several times. Each broker gets one request per round, so this may take one request time-out
-    per round. Raises ClusterError only when no broker answers at all.
+    The `leaders` are requested if they are not given. A partition may occur several times. Each broker gets one request
+    per round, so this may take one request time-out per round. Raises ClusterError only when no broker answers at all.
     """
     columns = [wanted[name].to_pylist() for name in WANTED.names]
     rows: list[_Row] = list(zip(*columns, strict=True))
-    leaders = find_leaders(cluster, {topic for topic, _, _ in rows})
+    leaders = find_leaders(cluster, {topic for topic, _, _ in rows}) if leaders is None else leaders
     results: list[_Result] = [(None, None, None, ErrorReason.OTHER)] * len(rows)
     of_node: dict[int, list[int]] = {}
     epochs = [-1] * len(rows)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
+from stream.cluster.partition_offsets import find_leaders
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.health.columns import Ints, find_keys
@@ -42,20 +43,26 @@ def backfill(
     """Return times (ms, ascending) and the offset per end and time, for `PartitionHistory.seed`.
 
     The newest times are requested first; what was not answered in time is NOT_ANSWERED. None if nothing was answered.
+    Where the first record of the log is the answer, it is that for all earlier times.
     """
     rows, ages = _rows_and_ages(inputs, limits.backfill_lookups)
     times = inputs.now - np.array(sorted(ages, reverse=True), np.int64)
     offsets = np.full((len(inputs.ends.place), len(times)), NOT_ANSWERED, np.int64)
-    deadline = clock() + limits.backfill_seconds
+    deadline, leaders = clock() + limits.backfill_seconds, None
     for column in reversed(range(len(times))):
         if not len(rows) or clock() >= deadline:
             break
         try:
             place, time = inputs.ends.place[rows], np.full(len(rows), times[column])
-            answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time))
+            leaders = leaders or find_leaders(cluster, inputs.topics)
+            answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time), leaders)
         except ClusterError:
             break
-        offsets[rows, column] = _offsets(answers, inputs.ends.log_start[rows], inputs.now)
+        log_start = inputs.ends.log_start[rows]
+        is_first = answers.column("offset").fill_null(NO_LATER_RECORD).to_numpy() == log_start
+        offsets[rows, column] = found = _offsets(answers, log_start, inputs.now)
+        offsets[rows[is_first], :column] = found[is_first, None]
+        rows = rows[~is_first]
     _drop_without_times(cluster, inputs, offsets)
     return (times, offsets) if (offsets != NOT_ANSWERED).any() else None
 

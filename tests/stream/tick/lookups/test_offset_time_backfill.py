@@ -39,8 +39,9 @@ class Log:
         self.time = 0.0
         self.takes = 0.0
         monkeypatch.setattr(lookup, "read_offsets_for_times", self._read)
+        monkeypatch.setattr(lookup, "find_leaders", lambda *_: {})
 
-    def _read(self, _: object, wanted: pa.Table) -> pa.Table:
+    def _read(self, _: object, wanted: pa.Table, *__: object) -> pa.Table:
         if len(self.requests) >= self.fails_after:
             raise Unreachable("away", "")
         self.time += self.takes
@@ -91,6 +92,7 @@ def test_the_history_covers_hours(log: Log) -> None:
     assert (np.diff(times) > 0).all()
     assert sorted(ages.tolist()) == [age // MS for age in FINE]
     assert offsets.tolist() == [[max(0, 10_000 - age) for age in ages.tolist()]]
+    assert len(log.requests) == sum(age < 10_000 for age in ages) + 1, "before the first record all times are alike"
 
 
 def test_no_later_record_and_no_answer(log: Log) -> None:
