@@ -42,12 +42,13 @@ def limit_heaps() -> None:
 
 
 def collect_seldom() -> None:
-    """Search for unreachable objects after 20,000 new ones, not after each 700.
+    """Search for unreachable objects after 20,000 new ones, not after each 700, and never among those of now.
 
     Python frees nearly all objects without such a search. A first tick makes millions of them for its groups, and was
-    searched so often that this took a quarter of its CPU.
+    searched so often that this took a quarter of its CPU. The modules are most objects of a process without groups.
     """
     gc.set_threshold(20_000)
+    gc.freeze()
 
 
 @contextlib.contextmanager

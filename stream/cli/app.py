@@ -36,6 +36,7 @@ from stream.cli.options import (
 )
 from stream.cli.render.stdout import report_internal_error
 from stream.errors import Caution, ExitCode, Refusal
+from stream.process_memory import collect_seldom
 
 if TYPE_CHECKING:
     from stream.config.options import Config
@@ -80,6 +81,7 @@ def run(  # noqa: PLR0917 -- typer passes options by name
     settings: Settings = None,
 ) -> int:
     """Monitor a cluster until SIGTERM: read its offsets topic, serve /metrics, the API and the page."""
+    collect_seldom()
     flags: dict[str, object] = {
         "kafka.bootstrap_servers": bootstrap_servers,
         "http.port": http_port,

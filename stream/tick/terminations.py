@@ -4,6 +4,7 @@ Batches record change events as they arrive. A tick evaluates them, because only
 (which topics exist, how long offsets are retained). What the initial catch-up replays gets a cause, but is not counted.
 """
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -62,10 +63,10 @@ class Terminations:
     def topics_in_question(self, state: GroupColumns) -> set[str]:
         """Return the topics of removals without a decided cause; the cause depends on whether they exist."""
         with self._lock:
-            pending = list(self._removals)
-        if self._causes.at_first is None:  # an earlier process counted these
-            pending += [(group, each) for group, history in state.histories.items() for each in history.transitions]
-        return {topic for _, each in pending if each.removal is not None for topic in each.removal.topics}
+            pending = [each for _, each in self._removals]
+        if self._causes.at_first is None:  # an earlier process decided these
+            pending = [each for history in state.histories.values() for each in history.transitions]
+        return set(itertools.chain.from_iterable(each.removal.topics for each in pending if each.removal is not None))
 
     def decide_causes(self, state: GroupColumns, context: ClusterContext) -> Causes:
         """Decide the cause of each removal since the last tick and count deaths; return the causes of all removals.
