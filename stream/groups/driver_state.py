@@ -119,14 +119,14 @@ class DriverState:
     def apply(self, shard: int, change: ShardChange, *, catching_up: bool = False) -> ChangeEvents:
         """Apply the change of a batch to a shard and return its events; none if the change was applied before.
 
-        The commits that are read while `catching_up` are not counted.
+        The commits that are read while `catching_up` are not counted, and the offsets removed then are no events.
         """
         self._columns, copy = None, self._shards.setdefault(shard, ShardCopy(self._subscriptions))
         if change.position < copy.position:
             return NO_EVENTS
         self._rows.add(shard, change.runs, copy.position, are_counted=not catching_up)
         self._are_same_groups &= not (len(change.records) or len(change.histories))
-        return copy.apply(change)
+        return copy.apply(change, catching_up=catching_up)
 
     def drop_dead(self, died_before: int, now: int) -> None:
         """Drop the groups that died before this time (ms).

@@ -164,7 +164,7 @@ class ShardCopy:
         """The log position that is applied."""
         self._died: dict[str, int] = {}
 
-    def apply(self, change: ShardChange) -> ChangeEvents:
+    def apply(self, change: ShardChange, *, catching_up: bool) -> ChangeEvents:
         """Apply a change that is not older than `position` and return its events, see `DriverState.apply`."""
         position, self.position = self.position, change.position
         self.memberships.apply(change.records)
@@ -172,6 +172,8 @@ class ShardCopy:
         self._apply_aborts(change)
         if position == change.position or not (transitions or len(change.tombstones)):
             return NO_EVENTS
+        if catching_up:
+            return ChangeEvents(transitions)
         new = change.tombstones.take(change.tombstones.position > position)
         return ChangeEvents(transitions, tuple(_removed_offsets(new)))
 

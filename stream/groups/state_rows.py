@@ -139,15 +139,16 @@ class StateRows:
             return
         untouched = np.ones(len(self.runs), np.bool_)
         untouched[row[row >= 0]] = False
-        rows = concat_runs([self.runs.take(untouched), runs.take(has_commits)])
-        shards = np.concatenate([self._shard[untouched], shard[has_commits]])
+        kept = np.concatenate([np.flatnonzero(untouched), len(self.runs) + np.flatnonzero(has_commits)])
         order = RowOrder(RowLabels([self.labels.take(untouched), RowLabels([labels]).take(has_commits)]), frozenset())
         names = (order.group, order.groups), (order.topic, order.topics)
         group, topic = (
             pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(each, pa.string()))
             for codes, each in names
         )
-        self.runs, self._shard = rows.take(order.order), shards[order.order]
+        kept = kept[order.order]
+        self.runs = concat_runs([each for each in (self.runs, runs) if len(each)] or [runs]).take(kept)
+        self._shard = np.concatenate([self._shard, shard])[kept]
         self.labels = RowLabels([(group, topic, order.partition)], is_sorted=True)
         pairs = order.group * len(order.topics) + order.topic
         is_first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]

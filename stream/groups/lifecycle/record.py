@@ -189,6 +189,8 @@ def unpack(packed: bytes) -> GroupRecord:
     )
 
 
+_TYPES: Final = {str(each): each for each in TransitionType}
+_TOPICS_AT: Final = [field.name for field in dataclasses.fields(Removal)].index("topics")
 TRANSITION_DEFAULTS: Final = [field.default for field in dataclasses.fields(Transition)]
 REMOVAL_DEFAULTS: Final = [field.default for field in dataclasses.fields(Removal)]
 
@@ -204,9 +206,10 @@ def trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> Row:
 def _transition(row: Row) -> Transition:
     type_, *rest = row
     if isinstance(rest[-1], list):
-        removal: list[Any] = [tuple(each) if isinstance(each, list) else each for each in rest[-1]]
+        removal: list[Any] = [*rest[-1]]
+        removal[_TOPICS_AT] = tuple(removal[_TOPICS_AT])
         rest[-1] = Removal(*removal)
-    return Transition(TransitionType(type_), *rest)
+    return Transition(_TYPES[type_], *rest)
 
 
 def _removed_offsets(row: Row) -> RemovedOffsets:

@@ -10,6 +10,7 @@ from decoders import blobs
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded, ClassicMember
 from stream.groups.membership import model
+from stream.groups.short_cache import cache_short
 
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
@@ -56,10 +57,7 @@ def assigned_rows(event: ClassicGroupRecorded, member: ClassicMember) -> Assigne
     itself; the names of these rows contain a space, so no topic has such a name.
     """
     if event.protocol_type == CONSUMER:
-        read = blobs.consumer_assignment(member.assignment)
-        if isinstance(read, DecodeError):
-            return None
-        return tuple((row["topic"], row["partitions"]) for row in read["assigned_partitions"]) if read else ()
+        return _consumer_rows(member.assignment)
     if event.protocol_type == CONNECT:
         read = blobs.connect_assignment(member.assignment)
         if isinstance(read, DecodeError):
@@ -67,6 +65,14 @@ def assigned_rows(event: ClassicGroupRecorded, member: ClassicMember) -> Assigne
         connectors = (read["assignment"] or ()) if read else ()
         return tuple((f"connector {row['connector']}", row["tasks"]) for row in connectors)
     return None
+
+
+@cache_short(entries=4096, longest=1024)
+def _consumer_rows(assignment: bytes) -> AssignedRows | None:
+    read = blobs.consumer_assignment(assignment)
+    if isinstance(read, DecodeError):
+        return None
+    return tuple((row["topic"], row["partitions"]) for row in read["assigned_partitions"]) if read else ()
 
 
 def standby_rows(event: ClassicGroupRecorded, member: ClassicMember) -> AssignedRows:

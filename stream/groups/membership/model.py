@@ -113,18 +113,20 @@ def partitions_in_mask(mask: int) -> tuple[int, ...]:
 
 def merge_owned(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
     """Return the union of the rows by topic, sorted; topics must be all names or all ids."""
-    return union_of_shares(
-        ((sys.intern(topic) if type(topic) is str else topic, partition_mask(partitions)),)
-        for topic, partitions in rows
-    )
+    owned: dict[Any, int] = {}
+    for topic, partitions in rows:
+        name = sys.intern(topic) if type(topic) is str else topic
+        owned[name] = owned.get(name, 0) | partition_mask(partitions)
+    return tuple(sorted(owned.items()))
 
 
 def union_of_shares(shares: Iterable[Owned]) -> Owned:
     """Return what several members own together, sorted by topic; topics must be all names or all ids."""
     owned: dict[Any, int] = {}
-    for topic, mask in (entry for share in shares for entry in share):
-        owned[topic] = owned.get(topic, 0) | mask
-    return tuple((topic, owned[topic]) for topic in sorted(owned))
+    for share in shares:
+        for topic, mask in share:
+            owned[topic] = owned.get(topic, 0) | mask
+    return tuple(sorted(owned.items()))
 
 
 MOST_BYTES: Final = 128 << 20
