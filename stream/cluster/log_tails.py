@@ -23,7 +23,6 @@ from decoders.log.control import BatchOutcome, TransactionMarkers, is_transactio
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches
 from decoders.log.files import LogBatch
-from decoders.log.vectors import LogColumns
 from stream.cluster.partition_offsets import Leader, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
@@ -36,10 +35,7 @@ _EACH_ALONE: Final = 1 << 20
 _AT_ONCE: Final = 500
 _ROUNDS: Final = 8
 _GREATEST_OFFSET: Final = (1 << 63) - 1
-
-
-def _nothing() -> NDArray[np.int64]:
-    return np.empty(0, np.int64)
+_NO_TIMES: Final = np.empty((2, 0), np.int64)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,10 +61,8 @@ class TailRead:
     wanted: TailRequest
     data_end: int | None = None
     reason: ErrorReason | None = None
-    offsets: NDArray[np.int64] = dataclasses.field(default_factory=_nothing, compare=False)
-    """The records that compaction has left from `data_from` on, as far as one answer has them."""
-    times: NDArray[np.int64] = dataclasses.field(default_factory=_nothing, compare=False)
-    """Their times (ms)."""
+    times: NDArray[np.int64] = dataclasses.field(default_factory=lambda: _NO_TIMES, compare=False)
+    """Offset and time (ms) of each record from `data_from` on that compaction has left, as far as one answer has it."""
 
 
 class _PendingTail:
@@ -78,7 +72,7 @@ class _PendingTail:
         self.wanted = wanted
         self.position = wanted.data_from
         self.batches: list[LogBatch] = []
-        self.first: list[LogColumns] = []
+        self.times = _NO_TIMES
         self.node, self.epoch = (-1, -1) if isinstance(leader, ErrorReason) else leader
         self.read = TailRead(wanted, reason=leader) if isinstance(leader, ErrorReason) else None
 
@@ -96,8 +90,8 @@ class _PendingTail:
         try:
             if fetched.fault is not None:
                 raise fetched.fault
-            if self.wanted.with_times and not self.first:
-                self.first = _records_from(fetched, self.wanted.data_from)
+            if self.wanted.with_times and not self.times.size:
+                self.times = _times_from(fetched, self.wanted.data_from)
             if self.position >= self.wanted.end or (alone and self.position == previous):
                 self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
@@ -106,10 +100,8 @@ class _PendingTail:
 
     def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
         """Set the result and release the batches."""
-        known = [] if data_end is None else self.first
-        offsets, times = ([_nothing(), *(getattr(each, name) for each in known)] for name in ("offset", "timestamp"))
-        self.read = TailRead(self.wanted, data_end, reason, np.concatenate(offsets), np.concatenate(times))
-        self.batches, self.first = [], []
+        self.read = TailRead(self.wanted, data_end, reason, _NO_TIMES if data_end is None else self.times)
+        self.batches = []
 
 
 def read_tails(
@@ -164,13 +156,13 @@ def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
     return wanted.data_from
 
 
-def _records_from(fetched: FetchedBatches, start: int) -> list[LogColumns]:
-    """Return the records at and after an offset. Raises Damaged."""
+def _times_from(fetched: FetchedBatches, start: int) -> NDArray[np.int64]:
+    """Return offset and time of each record at or after an offset. Raises Damaged."""
 
     def fail(_batch: LogBatch, fault: Damaged) -> None:
         raise fault
 
-    return [each for each in fetched.columns(start, _GREATEST_OFFSET, fail) if len(each.offset)]
+    return np.hstack([_NO_TIMES, *(each[:2] for each in fetched.columns(start, _GREATEST_OFFSET, fail))])
 
 
 def _last_record(batch: LogBatch) -> int:

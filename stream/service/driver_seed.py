@@ -13,6 +13,7 @@ import structlog
 from stream.checkpoint.continuity import FOLDER as FIRST_READ
 from stream.checkpoint.continuity import KeptRead, OffsetsTopicEnds
 from stream.config.options import Config
+from stream.process_memory import collect_seldom
 from stream.service.catch_up import CatchUpProgress, CatchUpView
 from stream.service.early_jvm import EarlyJvm
 from stream.service.first_read.reader import FirstReadError
@@ -50,6 +51,7 @@ class DriverSeed:
         first = None if folder is None else self._first_read(folder)
         if first is None and not self.jvm.stopping.is_set():
             self._restore()
+        collect_seldom()
         return first
 
     def _first_read(self, folder: Path) -> FirstRead | None:

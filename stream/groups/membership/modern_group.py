@@ -140,11 +140,8 @@ class ModernGroup:
 
     def topics_of_tasks(self, tasks: Iterable[tuple[str, tuple[int, ...]]]) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""
-        sources = (
-            {part.subtopology_id: source_topics_of(part) for part in self.topology.subtopologies}
-            if self.topology
-            else {}
-        )
+        parts = self.topology.subtopologies if self.topology else ()
+        sources = {part.subtopology_id: source_topics_of(part) for part in parts}
         for subtopology, partitions in tasks:
             for topic in sources.get(subtopology, ()):
                 yield topic, partitions

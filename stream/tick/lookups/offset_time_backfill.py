@@ -88,11 +88,10 @@ def drop_odd_records(
     odd: set[TopicPartition] = set()
     while len(late) and clock() < deadline:
         bounds = np.append(np.flatnonzero(np.diff(row[late], prepend=-1)), len(late))[: limits.tails + 1]
+        columns = inputs.ends.place[row[late[bounds[:-1]]]].tolist(), first[late[bounds[:-1]]].tolist()
         requests = [
             TailRequest(inputs.topics[place >> 32], place & 0xFFFFFFFF, offset, offset + 1, with_times=True)
-            for place, offset in (
-                (int(inputs.ends.place[row[at]]), int(first[at])) for at in late[bounds[:-1]].tolist()
-            )
+            for place, offset in zip(*columns, strict=True)
         ]
         try:
             answers = read_tails(cluster, requests, seconds=deadline - clock(), clock=clock)
@@ -101,13 +100,13 @@ def drop_odd_records(
         rest = [late[bounds[-1] :]]
         for answer, begin, end in zip(answers, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             waiting = late[begin:end]
-            read = np.searchsorted(answer.offsets, first[waiting])
-            time = answer.times[read[read < len(answer.times)]]
+            read, times = np.searchsorted(answer.times[0], first[waiting]), answer.times[1]
+            time = times[read[read < len(times)]]
             if ((time < FIRST_TRUE_TIME) | (time > inputs.now + AHEAD_MS)).any():
                 offsets[row[waiting]] = NOT_ANSWERED
                 odd.add((answer.wanted.topic, answer.wanted.partition))
             elif answer.reason is None:
-                rest.append(waiting[(read == len(answer.times)) & (first[waiting] > answer.wanted.data_from)])
+                rest.append(waiting[(read == len(times)) & (first[waiting] > answer.wanted.data_from)])
         late = np.concatenate(rest)
     return frozenset(odd)
 

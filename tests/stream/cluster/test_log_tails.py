@@ -133,8 +133,12 @@ def test_the_times_of_the_first_records_of_a_tail() -> None:
     log = [plain(0, 4), committed(4), compacted(5, [1], 3)]
     wanted = [TailRequest("t", 0, start, start + 1, with_times=True) for start in (2, 4, 5, 7)]
     tails = [read(Leader({("t", 0): log}), each)[0] for each in wanted]
-    assert [each.offsets.tolist() for each in tails] == [[2, 3, 6], [6], [6], []]
-    assert [each.times.tolist() for each in tails] == [[1_002, 1_003, 1_001], [1_001], [1_001], []]
+    assert [each.times.T.tolist() for each in tails] == [
+        [[2, 1_002], [3, 1_003], [6, 1_001]],
+        [[6, 1_001]],
+        [[6, 1_001]],
+        [],
+    ]
 
 
 @given(

@@ -130,8 +130,8 @@ def test_a_partition_is_not_dated_by_others_if_its_unread_record_has_no_true_tim
         read.extend(wanted)
         odd = ("t", 0, 7)
         times = [written if (each.topic, each.partition, each.data_from) == odd else true for each in wanted]
-        one = [np.array([[each.data_from], [time]]) for each, time in zip(wanted, times, strict=True)]
-        return [TailRead(each, offsets=record[0], times=record[1]) for each, record in zip(wanted, one, strict=True)]
+        pairs = zip(wanted, times, strict=True)
+        return [TailRead(each, times=np.array([[each.data_from], [time]])) for each, time in pairs]
 
     monkeypatch.setattr(lookup, "read_tails", tails)
     inputs = inputs_of({("t", 0): 5, ("t", 1): 5, ("t", 2): 9_990}, more={("t", 0): 7})
