@@ -10,7 +10,7 @@ next answer. The receiver of `stopped` must not take that for an end of the faul
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -83,16 +83,15 @@ def verdict_changes(
 
 def verdict_events(
     snapshot: Snapshot,
-    changes: Iterable[ChangedVerdict],
+    changes: Sequence[ChangedVerdict],
     announced: Mapping[str, AnnouncedVerdict],
     finding_of: Callable[[str], FindingDetail | None],
     cluster_id: str,
 ) -> list[VerdictEvent]:
     """Return an event for each change. The verdict of a group that died or disappeared is None in its event."""
-    rows = (
-        {"group": each.group} if each.row is None else table_rows(snapshot.groups.slice(each.row, 1))[0]
-        for each in changes
-    )
+    at = pa.array([each.row for each in changes if each.row is not None], pa.int64())
+    known = iter(table_rows(snapshot.groups.take(at)))
+    rows = ({"group": each.group} if each.row is None else next(known) for each in changes)
     return [_event(row, announced.get(row["group"]), finding_of, cluster_id, snapshot.taken_at) for row in rows]
 
 
