@@ -22,7 +22,7 @@ WANTED: Final = pa.schema(
     [
         ("topic", NAME),
         ("partition", pa.int32()),
-        # ms, or one of the special timestamps of `requests`: LATEST, EARLIEST, NEWEST.
+        # ms, or one of the special timestamps of `requests`: LATEST, EARLIEST.
         ("time", pa.int64()),
     ]
 )
@@ -36,8 +36,6 @@ OFFSETS_FOR_TIMES: Final = pa.schema(
         # The time of that record in ms, or of the marker of a transaction, which Kafka 4.3.1 takes for a record; null
         # with LATEST and EARLIEST, which name no record.
         ("record_time", pa.int64()),
-        # Of that record, or of the end; null if the broker (before 2.1) or the log does not have it.
-        ("leader_epoch", pa.int32()),
         # An ErrorReason if the offset could not be read, else null.
         ("error", NAME),
     ]
@@ -50,7 +48,7 @@ _PARTITIONS_AT_ONCE: Final = 2_000
 _REMOTE_STORAGE_MS: Final = 5_000
 
 _Row = tuple[str, int, int]
-_Result = tuple[int | None, int | None, int | None, ErrorReason | None]
+_Result = tuple[int | None, int | None, ErrorReason | None]
 
 
 def read_offsets_for_times(cluster: Cluster, wanted: pa.Table, leaders: Leaders | None = None) -> pa.Table:
@@ -62,13 +60,13 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table, leaders: Leaders 
     columns = [wanted[name].to_pylist() for name in WANTED.names]
     rows: list[_Row] = list(zip(*columns, strict=True))
     leaders = find_leaders(cluster, {topic for topic, _, _ in rows}) if leaders is None else leaders
-    results: list[_Result] = [(None, None, None, ErrorReason.OTHER)] * len(rows)
+    results: list[_Result] = [(None, None, ErrorReason.OTHER)] * len(rows)
     of_node: dict[int, list[int]] = {}
     epochs = [-1] * len(rows)
     for at, (topic, partition, _) in enumerate(rows):
         leader = leaders.of(topic, partition)
         if isinstance(leader, ErrorReason):
-            results[at] = (None, None, None, leader)
+            results[at] = (None, None, leader)
         else:
             node, epochs[at] = leader
             of_node.setdefault(node, []).append(at)
@@ -83,15 +81,13 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table, leaders: Leaders 
 
 
 def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
-    """Split one broker's rows into requests: no partition twice in one, NEWEST apart, because old brokers refuse it."""
-    piled: dict[tuple[bool, int], list[int]] = {}
-    times: dict[tuple[str, int, bool], int] = {}
+    """Split one broker's rows into requests: no partition twice in one."""
+    piled: dict[int, list[int]] = {}
+    times: dict[tuple[str, int], int] = {}
     for at in places:
-        topic, partition, time = rows[at]
-        newest = time == requests.NEWEST
-        nth = times.get((topic, partition, newest), 0)
-        times[topic, partition, newest] = nth + 1
-        piled.setdefault((newest, nth), []).append(at)
+        nth = times.get(rows[at][:2], 0)
+        times[rows[at][:2]] = nth + 1
+        piled.setdefault(nth, []).append(at)
     for pile in piled.values():
         for start in range(0, len(pile), _PARTITIONS_AT_ONCE):
             yield pile[start : start + _PARTITIONS_AT_ONCE]
@@ -110,11 +106,10 @@ def _add_answer(results: list[_Result], place: dict[tuple[str, int], int], answe
     if isinstance(answer, ClusterError):
         reason = reasons.of_failure(answer)
         for at in place.values():
-            results[at] = (None, None, None, reason)
+            results[at] = (None, None, reason)
         return
     for topic in answer.topics:
         for p in topic.partitions:
             error = reasons.of_code(p.error_code)
-            values = (p.offset, p.timestamp, p.leader_epoch) if error is None else (-1, -1, -1)
-            offset, time, epoch = (value if value >= 0 else None for value in values)
-            results[place[topic.name, p.partition_index]] = (offset, time, epoch, error)
+            offset, time = (value if error is None and value >= 0 else None for value in (p.offset, p.timestamp))
+            results[place[topic.name, p.partition_index]] = (offset, time, error)

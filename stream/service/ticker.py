@@ -139,7 +139,10 @@ class Ticker:
         due, is_ready = time.monotonic(), False
         while not ended.is_set():
             had_batch, due = self._first_batch.is_set(), min(due, time.monotonic())
-            if self._tick_and_watch(watch):
+            read = self.tick(current=watch.current)
+            if read is not None:
+                ends, positions = read
+                watch.update(self.cluster, log_bounds(ends), positions, leader_epochs(ends))
                 if not is_ready:
                     _log.info("monitor ready", seconds_from_start=round(time.time() - self.status.started_at, 1))
                 is_ready = True
@@ -152,15 +155,6 @@ class Ticker:
             while not (ended.is_set() or event.is_set()) and (left := until - time.monotonic()) > 0:
                 event.wait(min(left, _POLL_SECONDS))
         self.publisher.save_verdicts()
-
-    def _tick_and_watch(self, watch: TopicWatch) -> bool:
-        """Run one tick and compare the topic with it; return whether Kafka answered."""
-        read = self.tick(current=watch.current)
-        if read is None:
-            return False
-        ends, positions = read
-        watch.update(self.cluster, log_bounds(ends), positions, leader_epochs(ends))
-        return True
 
     def tick(self, *, current: bool) -> tuple[EndsIndex, Mapping[int, int]] | None:
         """Run one tick and apply its result to the status; None if Kafka did not answer.

@@ -108,10 +108,14 @@ class Causes:
     """By group and log position of the transition."""
     at_first: ClusterContext | None = None
     """What was known at the first tick: it decides those before, when they are asked for."""
+    before: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """The log position of the last transition of each group at the first tick."""
 
     def of(self, group: str, transition: Transition, cluster: ClusterContext) -> RemovalCause:
         """Return the cause of a removal; without a decision, by what is known now."""
-        return self.decided.get((group, transition.position)) or (self.at_first or cluster).cause_of(transition)
+        was_before = transition.position <= self.before.get(group, -1)
+        known = self.at_first if was_before and self.at_first is not None else cluster
+        return self.decided.get((group, transition.position)) or known.cause_of(transition)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -158,10 +162,6 @@ class DerivedState:
     def state(self) -> GroupColumns:
         """The evaluated driver state."""
         return self.hidden.state
-
-    def decided_cause(self, group: str, transition: Transition) -> RemovalCause:
-        """Return the cause of a removal."""
-        return self.causes.of(group, transition, self.facts.cluster)
 
 
 def derive(facts: TickFacts) -> DerivedState:

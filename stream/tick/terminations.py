@@ -4,11 +4,13 @@ Batches record change events as they arrive. A tick evaluates them, because only
 (which topics exist, how long offsets are retained). What the initial catch-up replays gets a cause, but is not counted.
 """
 
+import dataclasses
+import functools
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, TypeVar
 
 import numpy as np
 import structlog
@@ -26,6 +28,7 @@ from stream.groups.row_order import ChangeEvents, RemovedOffset
 from stream.tick.context import Causes, ClusterContext, CommitRemovals, RemovedCommit
 
 _log = structlog.get_logger(__name__)
+_Result = TypeVar("_Result")
 _LOGGED_DEATHS: Final = 20
 """Deaths logged with their group per tick; more are logged as a number."""
 _BEFORE_TIME: Final = (PredictionOutcome.EARLY, PredictionOutcome.DELETED)
@@ -65,7 +68,7 @@ class Terminations:
         with self._lock:
             pending = [each for _, each in self._removals]
         if self._causes.at_first is None:  # an earlier process decided these
-            pending = [each for history in state.histories.values() for each in history.transitions]
+            pending += [each for history in state.histories.values() for each in history.transitions]
         return set(itertools.chain.from_iterable(each.removal.topics for each in pending if each.removal is not None))
 
     def decide_causes(self, state: GroupColumns, context: ClusterContext) -> Causes:
@@ -79,11 +82,15 @@ class Terminations:
         new = [(group, each) for group, each in removals if each.live or not is_first]
         decided = dict(causes.decided)  # earlier ticks have the former mapping
         for group, each in new:
-            decided.setdefault((group, each.position), self._cause(group, each, context))
-        self._count_deaths([(group, each) for group, each in new if each.live], decided, context)
+            cause = self._tried(group, functools.partial(context.cause_of, each), RemovalCause.UNKNOWN)
+            decided.setdefault((group, each.position), cause)
+        self._count_deaths([(group, each, decided[group, each.position]) for group, each in new if each.live], context)
         decided = {place: cause for place, cause in decided.items() if place[0] in state.histories}
-        if is_first or decided != causes.decided:
-            self._causes = Causes(decided, causes.at_first or context)
+        if is_first:
+            before = {name: each.transitions[-1].position for name, each in state.histories.items() if each.transitions}
+            self._causes = Causes(decided, context, before)
+        elif decided != causes.decided:
+            self._causes = dataclasses.replace(causes, decided=decided)
         return self._causes
 
     def check_predictions(
@@ -126,19 +133,13 @@ class Terminations:
             place: each for place, each in self._removed_commits.items() if context.topic_exists(place[1], each.time)
         }
 
-    def _cause(self, group: str, transition: Transition, context: ClusterContext) -> RemovalCause:
+    def _tried(self, group: str, evaluate: Callable[[], _Result], otherwise: _Result) -> _Result:
+        """Return what a function finds of a removal; one that fails must not fail the tick."""
         try:
-            return context.cause_of(transition)
-        except Exception as error:  # noqa: BLE001 - one removal must not fail the tick
+            return evaluate()
+        except Exception as error:  # noqa: BLE001 - see above
             self._record_fault(group, error)
-            return RemovalCause.UNKNOWN
-
-    def _sentence(self, group: str, transition: Transition, cause: RemovalCause, context: ClusterContext) -> str:
-        try:
-            return transition_sentence(transition, cause, context.retention)
-        except Exception as error:  # noqa: BLE001 - one removal must not fail the tick
-            self._record_fault(group, error)
-            return str(cause)
+            return otherwise
 
     def _check_removed(
         self, removed: list[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
@@ -169,21 +170,16 @@ class Terminations:
             _log.error("internal error while evaluating a termination", group=group, exc_info=error)
         self.faults += 1
 
-    def _count_deaths(
-        self,
-        transitions: Iterable[tuple[str, Transition]],
-        causes: Mapping[tuple[str, int], RemovalCause],
-        context: ClusterContext,
-    ) -> None:
+    def _count_deaths(self, removals: Iterable[tuple[str, Transition, RemovalCause]], context: ClusterContext) -> None:
         deaths = 0
-        for group, transition in transitions:
+        for group, transition, cause in removals:
             if transition.type is not TransitionType.DEAD:
                 continue
-            cause = causes[group, transition.position]
             self._deaths[cause] += 1
             deaths += 1
             if deaths <= _LOGGED_DEATHS:
-                _log.info("group died", group=group, why=self._sentence(group, transition, cause, context))
+                sentence = functools.partial(transition_sentence, transition, cause, context.retention)
+                _log.info("group died", group=group, why=self._tried(group, sentence, str(cause)))
         if deaths > _LOGGED_DEATHS:
             _log.info("more groups died", groups=deaths - _LOGGED_DEATHS)
 

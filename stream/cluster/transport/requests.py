@@ -16,8 +16,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest, 
 
 LATEST: Final = -1
 EARLIEST: Final = -2
-NEWEST: Final = -3
-"""Timestamps that stand for the end of a partition, its start, and its record with the greatest timestamp (KIP-734)."""
+"""Timestamps that stand for the end of a partition, and its start."""
 
 _DEBUGGING_REPLICA: Final = -2
 """A replica id with which a follower answers too (org.apache.kafka.common.requests.ListOffsetsRequest)."""
@@ -76,10 +75,9 @@ def list_offsets_for_times(
 ) -> Any:
     """Build a request to a leader for an offset of each (partition, leader epoch, timestamp) of these topics.
 
-    As `list_offsets`, with a timestamp per partition; also NEWEST, which brokers before 3.0 do not support. A partition
-    must not occur twice in one request. `timeout_ms` is how long the broker may wait for a remote storage (KIP-1075).
+    As `list_offsets`, with a timestamp per partition. A partition must not occur twice in one request. `timeout_ms` is
+    how long the broker may wait for a remote storage (KIP-1075).
     """
-    newest = any(timestamp == NEWEST for rows in partitions.values() for _, _, timestamp in rows)
     topic = ListOffsetsRequest.ListOffsetsTopic
     row = topic.ListOffsetsPartition
     return ListOffsetsRequest(
@@ -87,9 +85,8 @@ def list_offsets_for_times(
         isolation_level=1 if committed else 0,
         topics=[topic(name=name, partitions=[row(*each) for each in rows]) for name, rows in partitions.items()],
         timeout_ms=timeout_ms,
-        # Version 1 has no isolation level: it returns the high watermark as the last stable offset. Before version 7,
-        # NEWEST would be taken for a time later than all records.
-        min_version=7 if newest else 2,
+        # Version 1 has no isolation level: it returns the high watermark as the last stable offset.
+        min_version=2,
     )
 
 

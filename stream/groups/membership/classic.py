@@ -17,6 +17,8 @@ CONNECT: Final = "connect"
 _STREAMS: Final = "stream"
 """The assignor, and therefore the group's protocol, of Kafka Streams on the classic protocol."""
 
+_consumer_assignment: Final = cache_short(entries=4096, longest=1024)(blobs.consumer_assignment)
+
 AssignedRows = tuple[tuple[str, tuple[int, ...]], ...]
 """Topics (or connectors, or kinds of tasks) with partitions (or tasks)."""
 
@@ -57,7 +59,10 @@ def assigned_rows(event: ClassicGroupRecorded, member: ClassicMember) -> Assigne
     itself; the names of these rows contain a space, so no topic has such a name.
     """
     if event.protocol_type == CONSUMER:
-        return _consumer_rows(member.assignment)
+        read = _consumer_assignment(member.assignment)
+        if isinstance(read, DecodeError):
+            return None
+        return tuple((row["topic"], row["partitions"]) for row in read["assigned_partitions"]) if read else ()
     if event.protocol_type == CONNECT:
         read = blobs.connect_assignment(member.assignment)
         if isinstance(read, DecodeError):
@@ -65,14 +70,6 @@ def assigned_rows(event: ClassicGroupRecorded, member: ClassicMember) -> Assigne
         connectors = (read["assignment"] or ()) if read else ()
         return tuple((f"connector {row['connector']}", row["tasks"]) for row in connectors)
     return None
-
-
-@cache_short(entries=4096, longest=1024)
-def _consumer_rows(assignment: bytes) -> AssignedRows | None:
-    read = blobs.consumer_assignment(assignment)
-    if isinstance(read, DecodeError):
-        return None
-    return tuple((row["topic"], row["partitions"]) for row in read["assigned_partitions"]) if read else ()
 
 
 def standby_rows(event: ClassicGroupRecorded, member: ClassicMember) -> AssignedRows:

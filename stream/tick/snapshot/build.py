@@ -64,7 +64,7 @@ _OF_MEMBER: Final = [field.name for field in dataclasses.fields(readmodel.Member
 
 def _transition_detail(group: str, transition: Transition, derived: DerivedState) -> readmodel.TransitionDetail:
     """Return a transition with its sentence; a removal also has its cause."""
-    cause = None if transition.removal is None else derived.decided_cause(group, transition)
+    cause = None if transition.removal is None else derived.causes.of(group, transition, derived.facts.cluster)
     return readmodel.TransitionDetail(
         time=clamp_ms(transition.time) / 1000,
         transition=str(transition.type),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES, WANTED, read_offsets_for_times
-from stream.cluster.transport.requests import LATEST, NEWEST
-from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+from stream.cluster.transport.requests import LATEST
+from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 
 LIST = "ListOffsetsRequest"
 
@@ -31,13 +31,13 @@ def metadata(_: int | None, names: list[str]) -> Any:
     return says(topics=topics)
 
 
-def offset_at(topic: str, partition: int, time: int) -> tuple[int, int, int, int]:
-    """Return offset, record time, epoch and error code of an answer; a time after 1,000 has no record."""
+def offset_at(topic: str, partition: int, time: int) -> tuple[int, int, int]:
+    """Return offset, record time and error code of an answer; a time after 1,000 has no record."""
     if time > 1_000:
-        return -1, -1, -1, 0
+        return -1, -1, 0
     if (topic, partition) == ("c", 3):
-        return -1, -1, -1, 74
-    return time * 10 + partition, -1 if time == LATEST else time + 1, 3 if topic == "a" else -1, 0
+        return -1, -1, 74
+    return time * 10 + partition, -1 if time == LATEST else time + 1, 0
 
 
 def leader(node: int | None, request: Any) -> Any:
@@ -50,7 +50,7 @@ def leader(node: int | None, request: Any) -> Any:
         for p in topic.partitions:
             assert (node, p.current_leader_epoch) == (node_of(topic.name, p.partition_index), p.partition_index + 5)
             answer = offset_at(topic.name, p.partition_index, p.timestamp)
-            fields = dict(zip(("offset", "timestamp", "leader_epoch", "error_code"), answer, strict=True))
+            fields = dict(zip(("offset", "timestamp", "error_code"), answer, strict=True))
             partitions.append(says(partition_index=p.partition_index, **fields))
         topics.append(says(name=topic.name, partitions=partitions))
     return says(topics=topics)
@@ -70,7 +70,7 @@ def read(cluster: ScriptedCluster, rows: list[tuple[str, int, int]]) -> list[tup
 
 
 def expected(topic: str, partition: int, time: int, away: set[int]) -> tuple[Any, ...]:
-    nothing: tuple[Any, ...] = (topic, partition, time, None, None, None)
+    nothing: tuple[Any, ...] = (topic, partition, time, None, None)
     if topic in {"denied", "none"}:
         return *nothing, "not_authorized" if topic == "denied" else "not_found"
     if partition > 5:
@@ -81,7 +81,7 @@ def expected(topic: str, partition: int, time: int, away: set[int]) -> tuple[Any
         return *nothing, "unreachable"
     if time <= 1_000 and (topic, partition) == ("c", 3):
         return *nothing, "leader_changed"
-    values = offset_at(topic, partition, time)[:3]
+    values = offset_at(topic, partition, time)[:2]
     return topic, partition, time, *(value if value >= 0 else None for value in values), None
 
 
@@ -116,16 +116,3 @@ def test_one_request_at_a_time_for_each_broker(monkeypatch: pytest.MonkeyPatch) 
 
     read(Turns({"Metadata": metadata, LIST: leader}), [("a", p, 7) for p in range(5)])
     assert turns == [[0, 1, 2], [1, 2]]
-
-
-def test_the_newest_record_is_requested_separately() -> None:
-    """A broker that does not support NEWEST still answers the other requests."""
-    for failure, reason in ((AWAY, "unreachable"), (SILENT, "timed_out"), (TOO_OLD, "unsupported")):
-
-        def answer(node: int | None, request: Any, failure: Any = failure) -> Any:
-            return failure if request._min_version == 7 else leader(node, request)
-
-        assert read(ScriptedCluster({"Metadata": metadata, LIST: answer}), [("b", 0, NEWEST), ("b", 0, 20)]) == [
-            ("b", 0, NEWEST, None, None, None, reason),
-            ("b", 0, 20, 200, 21, None, None),
-        ]

@@ -132,7 +132,7 @@ def test_a_hidden_death_has_a_cause_and_leaves_no_offset_to_expire(tick: Tick) -
     derived = tick.run(SimpleNamespace(poll=lambda *_: known)).evaluated.derived
     assert len(derived.expiry.offset) == 0
     (*_, death) = hidden.driver_state.columns().histories["g"].transitions
-    assert derived.decided_cause("g", death) is RemovalCause.DELETED
+    assert derived.causes.of("g", death, known) is RemovalCause.DELETED
 
 
 def test_predictions_are_checked_with_what_the_log_hides(tick: Tick, monkeypatch: pytest.MonkeyPatch) -> None:

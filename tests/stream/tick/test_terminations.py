@@ -50,7 +50,7 @@ class Life:
     @property
     def cause(self) -> str:
         life = self.shard.driver_state.columns().histories["g"]
-        return str(self.derived.decided_cause("g", life.transitions[-1]))
+        return str(self.derived.causes.of("g", life.transitions[-1], self.cluster))
 
 
 def counts(table: Any) -> dict[str, int]:
@@ -88,6 +88,19 @@ def test_a_cause_is_decided_once() -> None:
     life.topics = {"t": 0}
     life.tick(DAY + 2000)
     assert (life.requested_topics, life.cause) == (set(), "deleted")
+
+
+def test_what_the_first_tick_knows_decides_causes_of_the_replayed_log() -> None:
+    """Causes of removals before the first tick stay as they were then; one that is hidden later depends on now."""
+    life = Life(live_from=10**6)
+    life.read([(commit_key("g", "t", 0), None)], DAY)
+    life.tick(DAY + 1000)
+    life.topics = {"t": 0}
+    life.tick(DAY + 2000)
+    assert life.cause == "deleted"
+    (*_, death) = life.shard.driver_state.columns().histories["g"].transitions
+    hidden = dataclasses.replace(death, position=death.position + 1)
+    assert str(life.derived.causes.of("g", hidden, life.cluster)) == "topic deleted"
 
 
 def test_a_death_while_the_monitor_was_down_is_counted_after_the_restart() -> None:
