@@ -40,7 +40,7 @@ class Leaders(dict[tuple[str, int], Leader]):
 def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
     """Return the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
     found = Leaders()
-    for topic in _described(cluster, sorted(set(topics))):
+    for topic in _described(cluster, topics):
         if not topic.partitions:
             found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or ErrorReason.NOT_FOUND
         for p in topic.partitions:
@@ -49,10 +49,14 @@ def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
     return found
 
 
-def _described(cluster: Cluster, names: Sequence[str]) -> Iterator[Any]:
-    """Yield the metadata of these topics."""
-    for start in range(0, len(names), _TOPICS_AT_ONCE):
-        yield from cluster.metadata(names[start : start + _TOPICS_AT_ONCE]).topics
+def metadata_of(cluster: Cluster, topics: Collection[str]) -> list[Any]:
+    """Return the metadata of these topics, by name, in an answer per few thousand. Raises ClusterError."""
+    names = sorted(set(topics))
+    return [cluster.metadata(names[at : at + _TOPICS_AT_ONCE]) for at in range(0, len(names), _TOPICS_AT_ONCE)]
+
+
+def _described(cluster: Cluster, topics: Collection[str]) -> list[Any]:
+    return [topic for answer in metadata_of(cluster, topics) for topic in answer.topics]
 
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())

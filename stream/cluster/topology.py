@@ -6,7 +6,7 @@ Errors are values: a topic that cannot be described has a row with the error. Fa
 """
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow as pa
 from exporters.readmodel import NAME, rows_table
 from stream.cluster.admin.quorum import Quorum, read_quorum
 from stream.cluster.offsets_topic import NO_ID
+from stream.cluster.partition_offsets import metadata_of
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport.client import Broker, Cluster
 from stream.cluster.transport.errors import ErrorReason
@@ -49,8 +50,6 @@ REPLICAS: Final = pa.schema(
     ]
 )
 """One row per partition, sorted by topic and partition."""
-
-_TOPICS_AT_ONCE: Final = 5_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, br
     `brief` is for frequent polls: topics with ids and counts only, no partitions, and no request for the quorum.
     Creates no topic. Raises ClusterError when no broker answers at all.
     """
-    answers = [cluster.metadata(some) for some in _pieces(topics)]
+    answers = [cluster.metadata(None)] if topics is None else metadata_of(cluster, topics) or [cluster.metadata([])]
     described = sorted((topic for answer in answers for topic in answer.topics), key=lambda topic: topic.name)
     quorum = ErrorReason.NOT_ASKED if brief else read_quorum(cluster)
     controller = _controller(quorum, answers[-1].controller_id)
@@ -105,15 +104,6 @@ def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, br
         partitions=_partitions(() if brief else described),
         quorum=None if isinstance(quorum, ErrorReason) else quorum,
     )
-
-
-def _pieces(topics: Collection[str] | None) -> Iterator[list[str] | None]:
-    if topics is None:
-        yield None
-        return
-    names = sorted(set(topics))
-    for start in range(0, max(len(names), 1), _TOPICS_AT_ONCE):
-        yield names[start : start + _TOPICS_AT_ONCE]
 
 
 def _controller(quorum: Quorum | ErrorReason, named: int) -> int | ErrorReason:

@@ -76,7 +76,7 @@ def test_all_topics_and_partitions_are_read() -> None:
 
 def test_named_topics_are_requested_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each name is requested once; topics that do not exist are reported."""
-    monkeypatch.setattr("stream.cluster.topology._TOPICS_AT_ONCE", 2)
+    monkeypatch.setattr("stream.cluster.partition_offsets._TOPICS_AT_ONCE", 2)
     described = [topic(f"t{n}", partition(0)) for n in range(4)]
     found, cluster = layout(
         *described, topic("none", error_code=3, topic_id=None), topics=["t3", "none", "t0", "t1", "t2", "t0"]
