@@ -21,7 +21,8 @@ from exporters.readmodel import GroupDetail, MonitorStatus, OtherInstance, Snaps
 from exporters.text.exposition import PublishedSnapshot
 from exporters.timestamps import rfc3339
 
-_OF_THE_GROUP: Final = ["group", "state", "severity", "team"]
+_OF_THE_GROUP: Final = {"group": "group", "state": "group_state", "severity": "group_severity", "team": "team"}
+"""Columns of GROUPS, and the fields with which a group of a topic has them."""
 
 
 def groups_json(
@@ -54,21 +55,12 @@ def topic_groups_json(
     is by the values of the whole group.
     """
     selected = select_groups(snapshot, dataclasses.replace(query, topic=topic), search)
-    whole = table_rows(selected.groups.select(_OF_THE_GROUP))
+    whole = table_rows(selected.groups.select([*_OF_THE_GROUP]).rename_columns([*_OF_THE_GROUP.values()]))
     topics = rows_where(snapshot.topics, topic=topic)
     names = pa.array([row["group"] for row in whole], pa.string())
     topics = topics.filter(pc.is_in(topics.column("group").cast(pa.string()), value_set=names)).drop_columns(["topic"])
     numbers = {row["group"]: row for row in table_rows(topics)}
-    rows: list[api_types.TopicGroupRow] = [
-        {
-            "group": row["group"],
-            "group_state": row["state"],
-            "group_severity": row["severity"],
-            "team": row["team"],
-            **numbers[row["group"]],
-        }
-        for row in whole
-    ]
+    rows: list[api_types.TopicGroupRow] = [{**row, **numbers[row["group"]]} for row in whole]
     response: api_types.TopicGroupsResponse = {
         "snapshot_time": rfc3339(snapshot.taken_at),
         "topic": topic,
