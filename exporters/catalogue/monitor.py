@@ -48,40 +48,32 @@ READINESS_METRICS: Final = STATUS.metrics_of((
 RECORDS_READ: Final = Table(
     Source("records.read", SCRAPE),
     (_RECORD_TYPE, Column("tracking", "name", "tracked, known (not tracked yet) or unknown.")),
-    (
-        Column("records", "int64", "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
-               Exported("lagwarden_records_read_total"), null="there is none"),
-    ),
+    (Column("records", "int64", "Records of __consumer_offsets read, by type; tracking: tracked, known or unknown.",
+            Exported("lagwarden_records_read_total"), null="there is none"),),
 )  # fmt: skip
 """Records read since the process started, by type."""
 
 DECODE_ERRORS: Final = Table(
     Source("records.errors", SCRAPE),
     (_RECORD_TYPE, Column("version", "name", "The version of the value."), REASON),
-    (
-        Column("records", "int64",
-               "Records that could not be decoded.", Exported("lagwarden_decode_errors_total"), null="there is none"),
-    ),
+    (Column("records", "int64",
+            "Records that could not be decoded.", Exported("lagwarden_decode_errors_total"), null="there is none"),),
 )  # fmt: skip
 """Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
 OFFSETS_SKIPPED: Final = Table(
     Source("records.skipped", SCRAPE),
     (REASON,),
-    (
-        Column("offsets", "int64", "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
-               Exported("lagwarden_offsets_skipped_total"), null="there is none"),
-    ),
+    (Column("offsets", "int64", "Offsets of __consumer_offsets that were not read: deleted, truncated or damaged.",
+            Exported("lagwarden_offsets_skipped_total"), null="there is none"),),
 )  # fmt: skip
 """Offsets of the offsets topic that were passed without being read since the process started, by reason."""
 
 INTERNAL_ERRORS: Final = Table(
     Source("internal_errors", SCRAPE),
     (Column("part", "name", "The part that failed."),),
-    (
-        Column("errors", "int64", "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
-               Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),
-    ),
+    (Column("errors", "int64", "Internal errors: group (evaluation), ending (its cause) or answer (HTTP).",
+            Exported("lagwarden_internal_errors_total"), stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Internal errors of lagwarden since the process started, by the part that failed."""
 
@@ -148,20 +140,16 @@ OFFSETS_HELD_BACK: Final = Table(
 DEATHS: Final = Table(
     Source("tick.terminations.deaths", SCRAPE),
     (Column("cause", "name", "The cause."),),
-    (
-        Column("groups", "int64", "Groups that died: expired, deleted, topic deleted or unknown.",
-               Exported("lagwarden_group_deaths_total"), null="there is none"),
-    ),
+    (Column("groups", "int64", "Groups that died: expired, deleted, topic deleted or unknown.",
+            Exported("lagwarden_group_deaths_total"), null="there is none"),),
 )  # fmt: skip
 """Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
 
 EXPIRY_CHECKS: Final = Table(
     Source("tick.terminations.checks", SCRAPE),
     (Column("outcome", "name", "The outcome."),),
-    (
-        Column("offsets", "int64", "Predicted expiries by outcome: kept, early, late, missing or deleted.",
-               Exported("lagwarden_expiry_checks_total"), null="there is none", stability=EXPERIMENTAL),
-    ),
+    (Column("offsets", "int64", "Predicted expiries by outcome: kept, early, late, missing or deleted.",
+            Exported("lagwarden_expiry_checks_total"), null="there is none", stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Predicted offset expiries compared with the tombstones, since the process was ready: `kept` (the tombstone came in
 time), `early` (shortly before), `deleted` (long before: an administrator deleted the offset), `late`, `missing` (no
@@ -193,11 +181,9 @@ _QUERY: Final = STATUS.metrics_of((
 QUERY_PHASES: Final = Table(
     Source("query.last.phases", SCRAPE),
     (Column("phase", "name", "The phase."),),
-    (
-        Column("seconds", "float",
-               "Time of the last micro-batch by Spark's phases; add_batch is reading, folding and state.",
-               Exported("lagwarden_query_phase_duration_seconds"), null="there is none", stability=EXPERIMENTAL),
-    ),
+    (Column("seconds", "float",
+            "Time of the last micro-batch by Spark's phases; add_batch is reading, folding and state.",
+            Exported("lagwarden_query_phase_duration_seconds"), null="there is none", stability=EXPERIMENTAL),),
 )  # fmt: skip
 """The phases of the last micro-batch."""
 
@@ -206,19 +192,10 @@ _NOT_EVALUATED: Final = STATUS.metrics_of((
            Exported("lagwarden_groups_not_evaluated")),
 ))  # fmt: skip
 STREAM_METRICS: Final = (
-    *_BATCHES,
-    *_QUERY,
-    *QUERY_PHASES.metrics,
-    *RECORDS_READ.metrics,
-    *DECODE_ERRORS.metrics,
-    *OFFSETS_SKIPPED.metrics,
-    *_NOT_EVALUATED,
-    *INTERNAL_ERRORS.metrics,
-    *OFFSETS_PARTITIONS.metrics,
-    *OFFSETS_UNAVAILABLE.metrics,
-    *OFFSETS_UNAVAILABLE_GROUPS.metrics,
-    *OFFSETS_HELD_BACK.metrics,
-)
+    *_BATCHES, *_QUERY, *QUERY_PHASES.metrics, *RECORDS_READ.metrics, *DECODE_ERRORS.metrics, *OFFSETS_SKIPPED.metrics,
+    *_NOT_EVALUATED, *INTERNAL_ERRORS.metrics, *OFFSETS_PARTITIONS.metrics, *OFFSETS_UNAVAILABLE.metrics,
+    *OFFSETS_UNAVAILABLE_GROUPS.metrics, *OFFSETS_HELD_BACK.metrics,
+)  # fmt: skip
 """Metrics of the stream that reads `__consumer_offsets`."""
 
 _RETENTION: Final = STATUS.metrics_of((

@@ -85,24 +85,20 @@ SERIES_DROPPED: Final = Table(
 HTTP_REFUSALS: Final = Table(
     Source("http.refusals", SCRAPE),
     (REASON,),
-    (
-        Column("refusals", "int64",
-               "Refused connections and requests: connections, idle, request_timeout, bad_request, slow_reader, tls,"
-               " login, host or requests.",
-               Exported("lagwarden_http_refusals_total"), stability=EXPERIMENTAL),
-    ),
+    (Column("refusals", "int64",
+            "Refused connections and requests: connections, idle, request_timeout, bad_request, slow_reader, tls,"
+            " login, host or requests.",
+            Exported("lagwarden_http_refusals_total"), stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Connections and requests that the HTTP server refused or closed since the process started, by reason."""
 
 FILE_FAILURES: Final = Table(
     Source("file_failures", SCRAPE),
     (Column("file", "name", "The kind of file."),),
-    (
-        Column("failures", "int64",
-               "Failed writes (heartbeat, verdicts, history), and unusable changes of the configuration file"
-               " (configuration).",
-               Exported("lagwarden_file_failures_total"), stability=EXPERIMENTAL),
-    ),
+    (Column("failures", "int64",
+            "Failed writes (heartbeat, verdicts, history), and unusable changes of the configuration file"
+            " (configuration).",
+            Exported("lagwarden_file_failures_total"), stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Failures since the process started, by the kind of file."""
 
@@ -116,20 +112,16 @@ SERVICE_METRICS: Final = _CONNECTIONS + HTTP_REFUSALS.metrics + FILE_FAILURES.me
 WEBHOOK_FAILURES: Final = Table(
     Source("webhook.failures", SCRAPE),
     (_ADDRESS, REASON),
-    (
-        Column("failures", "int64", "Failed requests to the webhook; docs/webhook.md has the reasons.",
-               Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
-    ),
+    (Column("failures", "int64", "Failed requests to the webhook; docs/webhook.md has the reasons.",
+            Exported("lagwarden_webhook_failures_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Failed requests to the webhook since the process started; every reason has a row. Empty without a webhook."""
 
 WEBHOOK_DROPS: Final = Table(
     Source("webhook.drops", SCRAPE),
     (REASON,),
-    (
-        Column("events", "int64", "Events that the webhook never accepted: queue_full, or refused.",
-               Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),
-    ),
+    (Column("events", "int64", "Events that the webhook never accepted: queue_full, or refused.",
+            Exported("lagwarden_webhook_events_dropped_total"), null=_NO_WEBHOOK, stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Events dropped before the webhook accepted them; every reason has a row. Empty without a webhook."""
 
@@ -148,10 +140,8 @@ WEBHOOK_METRICS: Final = _WEBHOOK + WEBHOOK_FAILURES.metrics + WEBHOOK_DROPS.met
 OTLP_FAILURES: Final = Table(
     Source("otlp.failures", SCRAPE),
     (REASON,),
-    (
-        Column("failures", "int64", "Failed requests by OTLP; docs/otlp.md has the reasons.",
-               Exported("lagwarden_otlp_failures_total"), null="there is no export", stability=EXPERIMENTAL),
-    ),
+    (Column("failures", "int64", "Failed requests by OTLP; docs/otlp.md has the reasons.",
+            Exported("lagwarden_otlp_failures_total"), null="there is no export", stability=EXPERIMENTAL),),
 )  # fmt: skip
 """Failed requests of the export by OTLP, by reason."""
 

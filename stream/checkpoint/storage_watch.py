@@ -87,16 +87,8 @@ class StorageWatch:
 
 
 _REQUIRED: Final = (
-    "",
-    "lock",
-    MANIFEST,
-    "spark",
-    "spark/metadata",
-    "spark/offsets",
-    "spark/commits",
-    "spark/state",
-    "spark/state/0",
-)
+    "", "lock", MANIFEST, "spark", "spark/metadata", "spark/offsets", "spark/commits", "spark/state", "spark/state/0",
+)  # fmt: skip
 _REQUIRED_OBJECTS: Final = (MANIFEST, "spark/metadata")
 """Objects that are written once and not again while the checkpoint is used."""
 _PRESENCE_SECONDS: Final = 10.0

@@ -20,17 +20,11 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, ErrorReason
 
 _TOPICS_AT_ONCE: Final = 500
-_SOURCES: Final = {
-    1: "dynamic_topic_config",
-    2: "dynamic_broker_config",
-    3: "dynamic_default_broker_config",
-    4: "static_broker_config",
-    5: "default_config",
-    6: "dynamic_broker_logger_config",
-    7: "dynamic_client_metrics_config",
-    8: "dynamic_group_config",
-}
-"""Kafka's names (org.apache.kafka.clients.admin.ConfigEntry.ConfigSource) in lower case."""
+_SOURCES: Final = dict(enumerate((
+    "dynamic_topic_config", "dynamic_broker_config", "dynamic_default_broker_config", "static_broker_config",
+    "default_config", "dynamic_broker_logger_config", "dynamic_client_metrics_config", "dynamic_group_config",
+), 1))  # fmt: skip
+"""Kafka's names by number (org.apache.kafka.clients.admin.ConfigEntry.ConfigSource) in lower case."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -31,29 +31,18 @@ from stream.cluster_facts.topics import MIN_ISR, LeftReplicas, partitions_table,
 from stream.groups.placement import EVERY_GROUP, InstancePart
 
 BROKER_SETTINGS: Final = (
-    "log.cleaner.enable",
-    "offsets.retention.check.interval.ms",
-    "offsets.retention.minutes",
+    "log.cleaner.enable", "offsets.retention.check.interval.ms", "offsets.retention.minutes",
     "offsets.topic.segment.bytes",
-)
+)  # fmt: skip
 TOPIC_SETTINGS: Final = (
-    "cleanup.policy",
-    "message.format.version",
-    "message.timestamp.type",
-    MIN_ISR,
-    "retention.bytes",
-    "retention.ms",
+    "cleanup.policy", "message.format.version", "message.timestamp.type", MIN_ISR, "retention.bytes", "retention.ms",
     "segment.bytes",
-)
+)  # fmt: skip
 """The settings of topics that groups read which lagwarden itself uses."""
 OFFSETS_SETTINGS: Final = (
-    *TOPIC_SETTINGS,
-    "delete.retention.ms",
-    "max.compaction.lag.ms",
-    "min.cleanable.dirty.ratio",
-    "min.compaction.lag.ms",
-    "segment.ms",
-)
+    *TOPIC_SETTINGS, "delete.retention.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms", "segment.ms",
+)  # fmt: skip
 MOST_QUOTAS: Final = 500
 """The maximum number of quotas that are shown, the first by user, client and address."""
 

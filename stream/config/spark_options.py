@@ -46,29 +46,15 @@ REPLACED: Final = {
 """Spark's name of a setting, and the option of lagwarden to use instead."""
 
 FIXED: Final = frozenset({
-    "spark.app.name",
-    "spark.dynamicAllocation.enabled",
-    "spark.executorEnv.PYTHONPATH",
-    "spark.kubernetes.driver.pod.name",
-    "spark.python.daemon.module",
-    "spark.python.unix.domain.socket.dir",
-    "spark.python.unix.domain.socket.enabled",
-    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled",
-    "spark.sql.session.timeZone",
-    "spark.sql.streaming.checkpointFileManagerClass",
-    "spark.sql.streaming.minBatchesToRetain",
-    "spark.sql.streaming.noDataProgressEventInterval",
-    "spark.sql.streaming.numRecentProgressUpdates",
-    "spark.sql.streaming.stateStore.providerClass",
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
-    "spark.sql.ui.retainedExecutions",
-    "spark.submit.pyFiles",
-    "spark.task.maxFailures",
-    "spark.ui.killEnabled",
-    "spark.ui.retainedJobs",
-    "spark.ui.retainedStages",
-    "spark.ui.retainedTasks",
-    "spark.ui.showConsoleProgress",
+    "spark.app.name", "spark.dynamicAllocation.enabled", "spark.executorEnv.PYTHONPATH",
+    "spark.kubernetes.driver.pod.name", "spark.python.daemon.module", "spark.python.unix.domain.socket.dir",
+    "spark.python.unix.domain.socket.enabled", "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled",
+    "spark.sql.session.timeZone", "spark.sql.streaming.checkpointFileManagerClass",
+    "spark.sql.streaming.minBatchesToRetain", "spark.sql.streaming.noDataProgressEventInterval",
+    "spark.sql.streaming.numRecentProgressUpdates", "spark.sql.streaming.stateStore.providerClass",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "spark.sql.ui.retainedExecutions",
+    "spark.submit.pyFiles", "spark.task.maxFailures", "spark.ui.killEnabled", "spark.ui.retainedJobs",
+    "spark.ui.retainedStages", "spark.ui.retainedTasks", "spark.ui.showConsoleProgress",
 })  # fmt: skip
 """Settings whose values lagwarden depends on."""
 

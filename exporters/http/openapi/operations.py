@@ -68,11 +68,7 @@ _SNAPSHOT: Final = {
     503: ResponseModel(
         "There is no snapshot yet, or too many requests are running.",
         (monitor.NoSnapshotResponse, monitor.ErrorResponse),
-        {
-            "error": "no snapshot yet",
-            "phase": "catching up",
-            "reasons": ["Reading what groups have committed so far."],
-        },
+        {"error": "no snapshot yet", "phase": "catching up", "reasons": ["Reading what groups have committed so far."]},
     ),
 }
 _CLUSTER: Final = {
