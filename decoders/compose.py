@@ -102,7 +102,6 @@ def _varint_marker(buffer: bytes, at: int) -> tuple[int, int]:
 
 
 def _type_reader(kind: FieldType, version: int, *, flexible: bool, nullable: bool, marker: Reader) -> Reader:
-    """Return the reader of a value of this type."""
     if isinstance(kind, Struct):
         read_struct = _struct_reader(kind, version, flexible=flexible)
         return _nullable_struct(marker, read_struct) if nullable else read_struct

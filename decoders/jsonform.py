@@ -82,7 +82,6 @@ def _struct(struct: Struct, version: int, fields: Fields, override: Any) -> str:
 
 
 def _value(kind: FieldType, version: int, value: Any, override: Any) -> str:
-    """Format one value of this type."""
     if value is None:
         return "null"
     if isinstance(kind, Struct):

@@ -92,7 +92,6 @@ def _is_one_of(groups: pa.Table, column: str, words: tuple[str, ...]) -> pa.Chun
 
 
 def _order(groups: pa.Table, query: GroupQuery) -> pa.Array:
-    """Return row numbers in the order of the query."""
     way = "descending" if query.descending else "ascending"
     name = _text(groups, "group")
     if query.sort is SortKey.NAME:

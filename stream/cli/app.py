@@ -240,7 +240,6 @@ def _print_config_json(config: Config, results: Sequence[str | Refusal] | None) 
 
 
 def _print_refusal(refusal: Refusal) -> None:
-    """Print on stderr what is wrong and what to do."""
     separator = "\n" if "\n" in refusal.what else "; "
     typer.echo(f"error: {separator.join(filter(None, (refusal.what, refusal.advice)))}", err=True)
 

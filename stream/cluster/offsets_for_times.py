@@ -102,7 +102,6 @@ def _request(rows: list[_Row], piece: list[int], epochs: list[int]) -> Any:
 
 
 def _add_answer(results: list[_Result], place: dict[tuple[str, int], int], answer: Any) -> None:
-    """Add the answer to one request, or its error, to the results."""
     if isinstance(answer, ClusterError):
         reason = reasons.of_failure(answer)
         for at in place.values():

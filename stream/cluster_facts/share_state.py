@@ -123,7 +123,6 @@ class ShareState:
             counted.returns += _newly_in(DeliveryState.AVAILABLE, before, event)
 
     def _remove(self, key: SharePartitionKey) -> None:
-        """Drop a partition, if it is kept."""
         removed = self.partitions.pop(key, None)
         if removed is None:
             return

@@ -78,7 +78,6 @@ class ConfigFollower:
 
 
 def _options(config: Config) -> dict[str, Any]:
-    """Return the values of all options by key."""
     sections = {name: getattr(config, name) for name in type(config).model_fields}
     return {
         f"{name}.{option}": getattr(of, option) for name, of in sections.items() for option in type(of).model_fields

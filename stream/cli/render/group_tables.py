@@ -209,7 +209,6 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
 
 
 def _finding(finding: Answer, now: float) -> list[str]:
-    """Return place, verdict and its age."""
     values = (finding["topic"], finding["partition"], _words(finding["verdict"]))
     return [*map(_cell, values), age(finding["since"], now)]
 

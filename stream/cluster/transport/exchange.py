@@ -200,7 +200,6 @@ class Exchange:
             return error
 
     async def _answer(self, node: object, connection: Any, sent: Any, guard: float) -> Any:
-        """Return one answer, or its ClusterError."""
         try:
             if isinstance(sent, Exception):
                 raise sent  # noqa: TRY301 -- one place converts all failures
