@@ -246,13 +246,7 @@ QUOTAS: Final = Table(
 """One row per configured quota."""
 
 ADMIN_METRICS: Final = (
-    *CLUSTER_TOTALS.metrics_of(_QUORUM),
-    *QUORUM_REPLICAS.metrics,
-    *CLUSTER_TOTALS.metrics_of(_MOVES),
-    *REASSIGNING_TOPICS.metrics,
-    *CLUSTER_TOTALS.metrics_of([_VERSIONS]),
-    *FEATURES.metrics,
-    *BROKER_FEATURES.metrics,
-    *CLUSTER_TOTALS.metrics_of(_SUMS),
-    *QUOTAS.metrics,
-)
+    *CLUSTER_TOTALS.metrics_of(_QUORUM), *QUORUM_REPLICAS.metrics, *CLUSTER_TOTALS.metrics_of(_MOVES),
+    *REASSIGNING_TOPICS.metrics, *CLUSTER_TOTALS.metrics_of([_VERSIONS]), *FEATURES.metrics, *BROKER_FEATURES.metrics,
+    *CLUSTER_TOTALS.metrics_of(_SUMS), *QUOTAS.metrics,
+)  # fmt: skip

@@ -126,6 +126,7 @@ def _check_zone(value: str) -> str:
     return value
 
 
+_Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _Text = Annotated[str, BeforeValidator(_label_text, json_schema_input_type=str | int), AfterValidator(_check_label)]
 _Length = Annotated[
     float, BeforeValidator(parse_seconds, json_schema_input_type=float | str), Field(gt=0, le=_LONGEST_WINDOW)
@@ -160,10 +161,7 @@ class MaintenanceEntry(_Entry):
 
     start: AwareDatetime | None = Field(default=None, alias="from")
     end: AwareDatetime | None = Field(default=None, alias="to")
-    days: (
-        Annotated[tuple[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"], ...], AfterValidator(_check_days)]
-        | None
-    ) = None
+    days: Annotated[tuple[_Day, ...], AfterValidator(_check_days)] | None = None
     at: Annotated[str, BeforeValidator(_time_of_day, json_schema_input_type=str | int)] | None = None
     length: _Length | None = Field(default=None, alias="for")
     timezone: Annotated[str, AfterValidator(_check_zone)] | None = None
