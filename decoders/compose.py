@@ -126,11 +126,6 @@ def _nullable_struct(marker: Reader, read_struct: Reader) -> Reader:
 
 
 _FIXED: Final[Mapping[str, Reader]] = {
-    "bool": wire.boolean,
-    "int8": wire.int8,
-    "int16": wire.int16,
-    "uint16": wire.uint16,
-    "int32": wire.int32,
-    "int64": wire.int64,
+    "int8": wire.int8, "int16": wire.int16, "uint16": wire.uint16, "int32": wire.int32, "int64": wire.int64,
     "uuid": wire.uuid,
-}
+}  # fmt: skip

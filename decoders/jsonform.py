@@ -122,5 +122,4 @@ _PRIMITIVES: Final[Mapping[str, Callable[[Any], str]]] = {
     "string": _quoted,
     "bytes": lambda value: f'"{base64.b64encode(value).decode()}"',
     "uuid": lambda value: f'"{uuid_text(value)}"',
-    "bool": lambda value: "true" if value else "false",
 }

@@ -55,7 +55,7 @@ class Primitive:
 
     name: str
     width: int | None
-    zero: bool | int | str | bytes
+    zero: int | str | bytes
     code: str = ""
 
 
@@ -218,7 +218,7 @@ class RecordType:
 
 
 Fields = dict[str, Any]
-"""Field name to value: int, bool, str, bytes (also for a uuid: 16 raw bytes), None, a tuple, or nested Fields."""
+"""Field name to value: int, str, bytes (also for a uuid: 16 raw bytes), None, a tuple, or nested Fields."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -46,12 +46,6 @@ int32 = _number("i")
 int64 = _number("q")
 
 
-def boolean(buffer: bytes, at: int) -> tuple[bool, int]:
-    """Read one byte; every value except zero is true."""
-    value, at = int8(buffer, at)
-    return value != 0, at
-
-
 def uuid(buffer: bytes, at: int) -> tuple[bytes, int]:
     """Read sixteen raw bytes."""
     after = at + 16

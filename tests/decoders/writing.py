@@ -13,7 +13,7 @@ MESSAGES: Final = [
     *(table for table in vars(embedded).values() if isinstance(table, Message)),
 ]
 """All tables."""
-_FORMATS: Final = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
+_FORMATS: Final = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
 _NUMBERS: Final = (0, 1, -1, -2, 127, 128, 255, 1234, 2**15 - 1, 2**31 - 1, -(2**31), 2**63 - 1)
 _TEXTS: Final = ("", "a", "group", "ü€😀", "x" * 126, "x" * 127, "y" * 300)
 
@@ -91,7 +91,6 @@ def _random_value(rng: random.Random, kind: FieldType, version: int) -> Any:
         "string": lambda: rng.choice(_TEXTS),
         "bytes": lambda: rng.randbytes(rng.choice((0, 1, 20))),
         "uuid": lambda: rng.choice((bytes(16), rng.randbytes(16))),
-        "bool": lambda: rng.random() < 0.5,
     }.get(kind.name)
     if generator is not None:
         return generator()
