@@ -69,9 +69,9 @@ def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
         return Slots.empty()
     # Of the same type: else the whole column would be converted.
     first, last = np.searchsorted(slots.row, np.array((rows[0], rows[-1] + 1), slots.row.dtype))
-    position = np.full(count, -1, np.int64)
-    position[rows] = np.arange(len(rows))
-    row = position[slots.row[first:last]]
+    position = np.full(rows[-1] - rows[0] + 1, -1, np.int64)
+    position[rows - rows[0]] = np.arange(len(rows))
+    row = position[slots.row[first:last] - rows[0]]
     chosen = np.flatnonzero(row >= 0)
     return dataclasses.replace(slots.take(first + chosen), row=row[chosen])
 
@@ -82,9 +82,9 @@ def _slots_with_progress(slots: Slots) -> tuple[Ints, Ints]:
         none = np.empty(0, np.int64)
         return none, none
     is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
-    moved = np.concatenate(([True], slots.offset[1:] != slots.offset[:-1]))
-    at, first_with = np.flatnonzero(moved & ~is_first), np.flatnonzero(moved | is_first)
-    return at, first_with[np.searchsorted(first_with, at - 1, side="right") - 1]
+    moved = is_first | np.concatenate(([True], slots.offset[1:] != slots.offset[:-1]))
+    at = np.flatnonzero(moved & ~is_first)
+    return at, np.flatnonzero(moved)[np.cumsum(moved)[at - 1] - 1]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
