@@ -5,7 +5,7 @@ keeps its place while its group commits on; then columns whose values did not ch
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from decoders.columnar import decode_keys
 from stream.groups.commits.counts import CommitCounts, new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, no_runs
+from stream.groups.commits.slots import Slots, SlotsPart, slots_of_rows
 from stream.groups.row_order import KeyLabels, RowLabels, RowOrder
 
 _MOST_PENDING: Final = 65_536
@@ -65,7 +66,9 @@ class StateRows:
         pending, self._pending, self._unmerged = self._pending, [], 0
         if not pending:
             return
-        runs, sizes = concat_runs([each.runs for each in pending]), [len(each.runs) for each in pending]
+        # The slots are most of a change, and are not put together: a row of the table takes those of its newest run.
+        runs = concat_runs([dataclasses.replace(each.runs, slots=Slots.empty()) for each in pending])
+        sizes, source = [len(each.runs) for each in pending], np.arange(len(runs))
         shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
         position = np.repeat(np.array([each.position for each in pending]), sizes)
         counted = np.repeat(np.array([each.are_counted for each in pending]), sizes)
@@ -73,6 +76,7 @@ class StateRows:
         if read.declined.any():  # a state of an earlier version may have runs of keys that are rejected now
             kept = np.flatnonzero(~read.declined)
             runs, shard, position, counted = runs.take(kept), shard[kept], position[kept], counted[kept]
+            source = kept
             read = decode_keys(runs.keys)
         labels = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
         row, previous = self._find(labels, shard), np.full(len(runs), -1, np.int64)
@@ -83,7 +87,10 @@ class StateRows:
             self._counts.add(labels[0], np.where(counted, commits, 0))
         is_last = np.ones(len(runs), np.bool_)
         is_last[previous[previous >= 0]] = False
-        self._replace(runs, labels, shard, row, np.flatnonzero(is_last))
+        if not is_last.all():
+            runs, labels = runs.take(is_last), RowLabels([labels]).take(is_last)
+            shard, row, source = shard[is_last], row[is_last], source[is_last]
+        self._replace(runs, labels, shard, row, list(_slots_of(pending, source)))
         self.runs = self.runs.shared()
 
     def without(self, groups: Mapping[int, AbstractSet[str]]) -> tuple[Runs, RowLabels]:
@@ -127,16 +134,15 @@ class StateRows:
         return new_commits(first, commits, runs.spans, position)
 
     def _replace(
-        self, runs: Runs, labels: KeyLabels, shard: NDArray[np.int32], row: NDArray[np.int64], last: NDArray[np.intp]
+        self, runs: Runs, labels: KeyLabels, shard: NDArray[np.int32], row: NDArray[np.int64], slots: list[SlotsPart]
     ) -> None:
-        """Replace the rows of the `last` runs of their keys by these, or add and remove rows and sort again."""
-        if len(last) < len(runs):
-            runs, shard, row = runs.take(last), shard[last], row[last]
-            labels = RowLabels([labels]).take(last)
+        """Replace the rows of these runs, which have these slots, or add and remove rows and sort again."""
         has_commits = runs.spans.commits > 0
         if has_commits.all() and (row >= 0).all():
-            self.runs = self.runs.replace(row, runs)
+            self.runs = self.runs.replace(row, runs, slots)
             return
+        parts = [dataclasses.replace(part, row=part.row + first) for first, part in slots]
+        runs = dataclasses.replace(runs, slots=Slots.concat(parts))
         untouched = np.ones(len(self.runs), np.bool_)
         untouched[row[row >= 0]] = False
         kept = np.concatenate([np.flatnonzero(untouched), len(self.runs) + np.flatnonzero(has_commits)])
@@ -154,6 +160,15 @@ class StateRows:
         is_first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]
         self._pairs = pairs[is_first]
         self._places = (np.cumsum(is_first) - 1 << 31) | order.partition
+
+
+def _slots_of(pending: Sequence[_PendingRuns], source: NDArray[np.int64]) -> Iterator[SlotsPart]:
+    """Yield the slots of some runs; `source` has their numbers (ascending) among all pending ones."""
+    end = 0
+    for runs in (each.runs for each in pending):
+        begin, end = end, end + len(runs)
+        first, last = np.searchsorted(source, (begin, end)).tolist()
+        yield first, slots_of_rows(runs.slots, source[first:last] - begin, len(runs))
 
 
 def _codes(names: pa.DictionaryArray, known: pa.DictionaryArray) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from decoders.tables import types_with
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
 from stream.groups.commits.runs import TOPIC_ID, Spans
-from stream.groups.commits.slots import Slots
+from stream.groups.commits.slots import Slots, SlotsPart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,15 +166,15 @@ class Runs:
             slots=slots,
         )
 
-    def replace(self, rows: NDArray[np.int64], runs: Runs) -> Runs:
-        """Return the table with other runs of the keys of these rows; a column that does not change is the same one."""
+    def replace(self, rows: NDArray[np.int64], runs: Runs, slots: Sequence[SlotsPart]) -> Runs:
+        """Return the table with other runs and slots of these rows; a column that does not change is the same one."""
         names = [field.name for field in dataclasses.fields(Spans)]
         spans = {name: replaced(getattr(self.spans, name), rows, getattr(runs.spans, name)) for name in names}
         return dataclasses.replace(
             self,
             spans=Spans(**spans),
             **{name: replaced(getattr(self, name), rows, getattr(runs, name)) for name in _DETAILS},
-            slots=self.slots.replace(rows, runs.slots, len(self)),
+            slots=self.slots.replace(rows, slots, len(self)),
         )
 
     def shared(self) -> Runs:

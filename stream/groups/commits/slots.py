@@ -10,8 +10,8 @@ The slots of many keys are one table, sorted by (row, number): keys without rece
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -42,23 +42,47 @@ class Slots(KeyTable):
             self, row=_narrowed(self.row), number=_narrowed(self.number), commits=_narrowed(self.commits)
         )
 
-    def replace(self, rows: NDArray[np.int64], slots: Slots, count: int) -> Slots:
-        """Return the slots of a table of `count` rows in which these have others; `slots` are numbered by `rows`."""
-        before, size = slot_counts(self.row, count), np.bincount(slots.row, minlength=len(rows))
+    def replace(self, rows: NDArray[np.int64], parts: Sequence[SlotsPart], count: int) -> Slots:
+        """Return the slots of a table of `count` rows in which these have others, those of the `parts`."""
+        before = slot_counts(self.row, count)
         after = before.copy()
-        after[rows] = size
+        after[rows] = 0
+        sizes = [np.bincount(slots.row) for _, slots in parts]
+        for (first, _), size in zip(parts, sizes, strict=True):
+            after[rows[first : first + len(size)]] = size
         begin = np.cumsum(after) - after
-        at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(size) - size), size)
-        row, taken, old = self.row, None, self if len(self) else slots
+        row, taken, old = self.row, None, self if len(self) or not parts else parts[0][1]
         if not np.array_equal(before, after):  # else most groups have committed for a while
             row = np.repeat(np.arange(count, dtype=row.dtype), after)
             taken = np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row))
             taken = np.minimum(taken, len(old) - 1)
         columns = {name: getattr(old, name) for name in ("number", "offset", "time", "commits")}
         columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
-        for name, column in columns.items():
-            column[at] = getattr(slots, name)  # also where a row took what follows it
+        for (first, slots), size in zip(parts, sizes, strict=True):
+            own, new = rows[first : first + len(size)], slots.narrow()
+            at = np.arange(len(new)) + np.repeat(begin[own] - (np.cumsum(size) - size), size)
+            for name, column in columns.items():
+                column[at] = getattr(new, name)  # also where a row took what follows it
         return Slots(row, **columns)
+
+
+SlotsPart: TypeAlias = tuple[int, Slots]
+"""The slots of some rows that follow each other, numbered from 0, and the number of the first row."""
+
+
+def slots_of_rows(slots: Slots, rows: NDArray[np.int64], count: int) -> Slots:
+    """Return the slots of these rows (ascending) out of `count`, numbered by their position in `rows`."""
+    if len(rows) == count:
+        return slots
+    if not len(rows):
+        return Slots.empty()
+    # Of the same type: else the whole column would be converted.
+    first, last = np.searchsorted(slots.row, np.array((rows[0], rows[-1] + 1), slots.row.dtype))
+    position = np.full(rows[-1] - rows[0] + 1, -1, np.int64)
+    position[rows - rows[0]] = np.arange(len(rows))
+    row = position[slots.row[first:last] - rows[0]]
+    chosen = np.flatnonzero(row >= 0)
+    return dataclasses.replace(slots.take(first + chosen), row=row[chosen])
 
 
 @keep_last

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stream.groups.commits.slots import slot_counts
+from stream.groups.commits.slots import slot_counts, slots_of_rows
 from stream.health.columns import Codes, Ints, assigned
 from stream.health.features.end_history import EndHistory
 from stream.health.features.lag_trend import TOO_SHORT, trend_of_rows
-from stream.health.features.patience import longest_wait, slots_of_rows
+from stream.health.features.patience import longest_wait
 from stream.health.inputs import HealthInputs
 from stream.health.row_columns import KeptColumns, RowColumns, column
 

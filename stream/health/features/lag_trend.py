@@ -15,10 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from stream.groups.commits.slots import Slots
+from stream.groups.commits.slots import Slots, slots_of_rows
 from stream.health.columns import Codes, Flags, Ints, Reals, max_by_owner
 from stream.health.features.end_history import UNKNOWN_OFFSET, EndHistory
-from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import NO_OWNER, HealthInputs
 
 FALLS: Final = -1

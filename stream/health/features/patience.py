@@ -61,21 +61,6 @@ def mean_interval(spans: Spans) -> Ints:
     return assigned(uniform(NOT_KNOWN, spans.commits), rows, interval)
 
 
-def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
-    """Return the slots of these rows (ascending) out of `count`, numbered by their position in `rows`."""
-    if len(rows) == count:
-        return slots
-    if not len(rows):
-        return Slots.empty()
-    # Of the same type: else the whole column would be converted.
-    first, last = np.searchsorted(slots.row, np.array((rows[0], rows[-1] + 1), slots.row.dtype))
-    position = np.full(rows[-1] - rows[0] + 1, -1, np.int64)
-    position[rows - rows[0]] = np.arange(len(rows))
-    row = position[slots.row[first:last] - rows[0]]
-    chosen = np.flatnonzero(row >= 0)
-    return dataclasses.replace(slots.take(first + chosen), row=row[chosen])
-
-
 def _slots_with_progress(slots: Slots) -> tuple[Ints, Ints]:
     """Return the slots with a new offset, and for each the first slot that had the offset of the slot before it."""
     if not len(slots):

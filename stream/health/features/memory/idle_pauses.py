@@ -29,13 +29,13 @@ from typing import Final
 
 import numpy as np
 
+from stream.groups.commits.slots import slots_of_rows
 from stream.health.columns import NOT_KNOWN, Flags, Ints, assigned, replaced, uniform
 from stream.health.features import control_records
 from stream.health.features import lag as lags
 from stream.health.features.end_history import BracketQuality, EndHistory
 from stream.health.features.lag import Lag
 from stream.health.features.memory.columns import Changes, Memory
-from stream.health.features.patience import slots_of_rows
 from stream.health.inputs import KEPT_FOREVER, HealthInputs
 
 _LEAST_PAUSES: Final = 2

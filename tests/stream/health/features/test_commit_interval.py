@@ -6,9 +6,9 @@ import numpy as np
 
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
-from stream.groups.commits.slots import Slots
+from stream.groups.commits.slots import Slots, slots_of_rows
 from stream.health.features.end_history import EndHistory
-from stream.health.features.patience import longest_wait, mean_interval, slots_of_rows
+from stream.health.features.patience import longest_wait, mean_interval
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, SLOT, SLOTS, TICK, by_list, consume, evenly
 
 ROW = np.zeros(1, np.int64)
