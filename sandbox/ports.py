@@ -2,11 +2,14 @@
 
 import contextlib
 import http.server
+import secrets
 import socket
 import sys
 from typing import Any, Final
 
 LOOPBACK: Final = "127.0.0.1"
+_LOWEST: Final = 10_000
+_FIRST_OF_CONNECTIONS: Final = 32_768
 
 _returned: Final[set[int]] = set()
 
@@ -14,16 +17,16 @@ _returned: Final[set[int]] = set()
 def free_port() -> int:
     """Return a port without a listener, another one at each call in this process.
 
-    The kernel chooses at random of some 14,000, so it repeats a port that is not bound yet, or not while its server
-    restarts.
+    None that the kernel gives to connections (net.ipv4.ip_local_port_range): one of them may have it before its server
+    is there, or while that restarts.
     """
     while True:
-        with socket.socket() as chosen:
-            chosen.bind((LOOPBACK, 0))
-            port: int = chosen.getsockname()[1]
-        if port not in _returned:
-            _returned.add(port)
-            return port
+        port = _LOWEST + secrets.randbelow(_FIRST_OF_CONNECTIONS - _LOWEST)
+        with contextlib.suppress(OSError), socket.socket() as chosen:
+            chosen.bind((LOOPBACK, port))
+            if port not in _returned:
+                _returned.add(port)
+                return port
 
 
 def free_port_pair() -> tuple[int, int]:
