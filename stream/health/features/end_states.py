@@ -174,7 +174,8 @@ class EndStates(RowColumns):
         """Return which of these rows have lost their end: a commit of this epoch and offset shows a newer leader.
 
         The records that the group has read have a later epoch than the leader had when the end was behind them already
-        (KIP-320), so the known ends are those of other records. An epoch above the leader's is of another topic.
+        (KIP-320), so the known ends are those of other records. An epoch that the leader does not have yet shows
+        nothing: it may be of another topic, whose offset was restored here.
         """
         before, newest, end = (_of_rows(each, rows, -1) for each in (self.epoch_before, self.epoch, self.end_before))
         return (before >= 0) & (before < epoch) & (epoch <= newest) & (offset < end)
