@@ -234,7 +234,7 @@ def pattern_of(name: str) -> str | None:
         return f"console-consumer-{WILDCARD}"
     text = _POD.sub(f"-{WILDCARD}", _UUID.sub(WILDCARD, name))
     pattern = _PART.sub(lambda part: WILDCARD if _is_generated(part[0]) else part[0], text)
-    return None if pattern == name else _REPEATED.sub(WILDCARD, pattern)
+    return None if pattern == name else sys.intern(_REPEATED.sub(WILDCARD, pattern))
 
 
 def _is_generated(part: str) -> bool:

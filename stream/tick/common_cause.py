@@ -98,35 +98,34 @@ class RecentHosts:
 
     def __init__(self) -> None:
         self._memberships: Mapping[str, Membership] = {}
-        # By group: the hosts that its members have or had, with when the last one left (ms; `_NEVER`: one is there).
+        # By group: the hosts without a member that had one recently, with when the last one left (ms).
         self._left_at: dict[str, dict[str, int]] = {}
-        # The groups that have changed, and those of which a host has left.
-        self._unsettled: set[str] = set()
         self._numbered: tuple[Sequence[str], tuple[Mapping[str, int], Ints, Ints]] | None = None
 
     def update(self, memberships: Mapping[str, Membership], now: int) -> None:
         """Record the memberships of all groups at `now` (ms)."""
-        known, self._memberships = self._memberships, memberships
+        known, left_at, self._memberships = self._memberships, self._left_at, memberships
         if memberships is not known:
-            self._unsettled |= {name for name, each in memberships.items() if known.get(name) is not each}
             for group in known.keys() - memberships.keys():
-                self._unsettled.discard(group)
-                self._left_at.pop(group, None)
+                left_at.pop(group, None)
                 self._numbered = None
-        for group in list(self._unsettled):
-            before, clients = self._left_at.get(group, {}), memberships[group].clients
-            present = dict.fromkeys((client.client_host.removeprefix("/") for client in clients), _NEVER)
-            left = {host: min(time, now) for host, time in before.items() if host not in present}
-            left = {host: time for host, time in left.items() if now - time <= _KEPT_MS}
-            after = self._left_at[group] = present | left
-            if after.keys() != before.keys():
-                self._numbered = None
-            if not left:
-                self._unsettled.discard(group)
+            for group, membership in memberships.items():
+                if known.get(group) is not membership:
+                    before, present = _hosts(known.get(group)), _hosts(membership)
+                    left = dict.fromkeys(before - present, now) | left_at.get(group, {})
+                    left_at[group] = {host: time for host, time in left.items() if host not in present}
+                    if not present <= before:
+                        self._numbered = None
+        for group, left in list(left_at.items()):
+            recent = {host: time for host, time in left.items() if now - time <= _KEPT_MS}
+            if recent.keys() != left.keys():
+                left_at[group], self._numbered = recent, None
+            if not recent:
+                del left_at[group]
 
     def of(self, group: str) -> AbstractSet[str]:
         """Return the hosts of a group's members, including those that left recently."""
-        return self._left_at.get(group, {}).keys()
+        return _hosts(self._memberships.get(group)) | self._left_at.get(group, {}).keys()
 
     def of_groups(self, groups: Sequence[str]) -> tuple[Mapping[str, int], Ints, Ints]:
         """Return the number of each host, and the pairs of the position of a group and the number of one of its hosts.
@@ -140,6 +139,11 @@ class RecentHosts:
             group = np.repeat(np.arange(len(groups)), [len(found) for found in hosts])
             self._numbered = groups, (number, group, host)
         return self._numbered[1]
+
+
+def _hosts(membership: Membership | None) -> AbstractSet[str]:
+    clients = () if membership is None else membership.clients
+    return {client.client_host.removeprefix("/") for client in clients}
 
 
 def shared_values(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
@@ -120,18 +121,17 @@ class GroupRecord:
 
     def history(self) -> GroupHistory:
         """Return the history as readers see it."""
-        counts = dict(self.counts)
-        for type_, *_ in self.new_transitions:
-            counts[type_] = counts.get(type_, 0) + 1
+        counts = Counter(self.counts)
+        counts.update(type_ for type_, *_ in self.new_transitions)
         rows = self.older_transitions + self.new_transitions
         current = self.current
         return GroupHistory(
             kind=sys.intern(current.kind or ""),
-            state=DEAD_STATE if current.died is not None else current.state,
+            state=DEAD_STATE if current.died is not None else current.state and sys.intern(current.state),
             since=current.since,
             created=current.created,
             died=current.died,
-            counts={sys.intern(type_): count for type_, count in counts.items()},
+            counts=_counts(tuple(counts.items())),
             transitions=tuple(
                 map(_transition, rows if self.keep_transitions is None else rows[-self.keep_transitions :])
             ),
@@ -187,6 +187,12 @@ def unpack(packed: bytes) -> GroupRecord:
         new_transitions=new,
         keep_transitions=keep_transitions,
     )
+
+
+@cache_short(entries=1024, longest=len(TransitionType))
+def _counts(items: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    """Return these counts, which many groups share."""
+    return {sys.intern(type_): count for type_, count in items}
 
 
 _TYPES: Final = {str(each): each for each in TransitionType}

@@ -4,6 +4,8 @@ The broker does not decode these blobs (except for the subscribed topics): clien
 group names. The protocols of consumers, Kafka Streams and Connect are decoded here; others are left unknown.
 """
 
+import functools
+import sys
 from typing import Final
 
 from decoders import blobs
@@ -17,6 +19,7 @@ CONNECT: Final = "connect"
 _STREAMS: Final = "stream"
 """The assignor, and therefore the group's protocol, of Kafka Streams on the classic protocol."""
 
+_kept_once: Final = functools.lru_cache(1024)(int)
 _consumer_assignment: Final = cache_short(entries=4096, longest=1024)(blobs.consumer_assignment)
 
 AssignedRows = tuple[tuple[str, tuple[int, ...]], ...]
@@ -39,11 +42,10 @@ def membership(event: ClassicGroupRecorded) -> model.Membership:
         kind=model.CLASSIC if event.protocol_type or event.members else model.SIMPLE,
         state="Stable" if event.members else "Empty",
         members=len(event.members),
-        protocol_type=event.protocol_type or None,
-        protocol=event.protocol,
+        protocol_type=sys.intern(event.protocol_type) if event.protocol_type else None,
+        protocol=None if event.protocol is None else sys.intern(event.protocol),
         generation=event.generation,
         state_time=event.state_timestamp,
-        member_names=frozenset(model.identity(member.member_id, member.group_instance_id) for member in event.members),
         # One member that cannot be decoded makes them unknown (ClassicGroup#computeSubscribedTopics).
         subscribed=model.union(topics) if is_consumer and len(topics) == len(clients) else None,
         idle=None if None in idle else sum(map(bool, idle)),
@@ -99,10 +101,10 @@ def _client(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRo
     is_consumer = event.protocol_type == CONSUMER
     return model.MemberClient(
         member_id=member.member_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
+        client_id=sys.intern(member.client_id),  # few different ones
+        client_host=sys.intern(member.client_host),
         instance_id=member.group_instance_id,
-        session_timeout=member.session_timeout,
+        session_timeout=_kept_once(member.session_timeout),
         subscribed=model.topics_of_blob(member.subscription) if is_consumer else None,
         owned=model.merge_owned(rows) if is_consumer and rows is not None else None,
     )

@@ -47,8 +47,6 @@ class Membership:
     generation: int | None = None
     # When the broker last saw the state change, in ms, if the record has it (`currentStateTimestamp`).
     state_time: int | None = None
-    # The members' identities (`identity`), so that memberships of different times can be compared.
-    member_names: frozenset[str] = frozenset()
     # Topics that at least one member subscribes to; None: unknown.
     subscribed: frozenset[str] | None = None
     group_epoch: int | None = None
@@ -63,6 +61,11 @@ class Membership:
     owned: Owned | None = dataclasses.field(default=None, repr=False)
     # The members, in no particular order.
     clients: tuple[MemberClient, ...] = dataclasses.field(default=(), repr=False)
+
+    @property
+    def member_names(self) -> frozenset[str]:
+        """The members' identities (`identity`), so that memberships of different times can be compared."""
+        return frozenset(identity(each.member_id, each.instance_id) for each in self.clients)
 
 
 def identity(member_id: str, instance_id: str | None) -> str:
@@ -85,6 +88,12 @@ def find_groups(memberships: Mapping[str, Membership], client: str | None, host:
             for each in membership.clients
         )
     )
+
+
+@cache_short(entries=1024, longest=4)
+def _kept_once(owned: Owned) -> Owned:
+    """Return an equal value: the members of many groups own the same partitions of the same topics."""
+    return owned
 
 
 HIGHEST: Final = 65_535
@@ -117,7 +126,7 @@ def merge_owned(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
     for topic, partitions in rows:
         name = sys.intern(topic) if type(topic) is str else topic
         owned[name] = owned.get(name, 0) | partition_mask(partitions)
-    return tuple(sorted(owned.items()))
+    return _kept_once(tuple(sorted(owned.items())))
 
 
 def union_of_shares(shares: Iterable[Owned]) -> Owned:
@@ -126,7 +135,7 @@ def union_of_shares(shares: Iterable[Owned]) -> Owned:
     for share in shares:
         for topic, mask in share:
             owned[topic] = owned.get(topic, 0) | mask
-    return tuple(sorted(owned.items()))
+    return _kept_once(tuple(sorted(owned.items())))
 
 
 MOST_BYTES: Final = 128 << 20

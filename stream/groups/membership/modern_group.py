@@ -7,6 +7,7 @@ and for the newest record per key in any order: a tombstone removes all traces, 
 """
 
 import dataclasses
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -16,7 +17,7 @@ from decoders.events import Removed
 from decoders.group_events import GroupKind
 from decoders.schema import RecordContent
 from stream.groups.membership import model
-from stream.groups.membership.model import MemberClient, Membership, Owned, identity, merge_owned, union_of_shares
+from stream.groups.membership.model import MemberClient, Membership, Owned, merge_owned, union_of_shares
 
 AWAY: Final = -2
 """Member epoch of a static member that has left temporarily."""
@@ -109,7 +110,6 @@ class ModernGroup:
             kind=self.kind,
             state=self.state,
             members=len(self.members),
-            member_names=frozenset(identity(each.member_id, each.instance_id) for each in self.members.values()),
             subscribed=self._subscribed(),
             group_epoch=self.group_epoch,
             assignment_epoch=self.assignment_epoch,
@@ -185,8 +185,8 @@ class ModernGroup:
     def _client(self, member: facts.MemberRecorded) -> MemberClient:
         return MemberClient(
             member_id=member.member_id,
-            client_id=member.client_id,
-            client_host=member.client_host,
+            client_id=sys.intern(member.client_id),  # few different ones
+            client_host=sys.intern(member.client_host),
             instance_id=member.instance_id,
             subscribed=self._topics_of(member),
             owned=self._owned_by(self.assignments.get(member.member_id)),

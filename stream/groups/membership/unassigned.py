@@ -73,7 +73,8 @@ class UnassignedTracker:
     def __init__(self) -> None:
         self._partition_counts: dict[str, int] = {}
         self._topic_names: dict[bytes, str] = {}
-        self._counted: dict[str, tuple[Membership, int | None]] = {}
+        self._memberships: Mapping[str, Membership] = {}
+        self._counts: dict[str, int | None] = {}
 
     @keep_last
     def update(
@@ -90,20 +91,18 @@ class UnassignedTracker:
         the owners are unknown.
         """
         if partition_counts != self._partition_counts or topic_names != self._topic_names:
-            self._counted = {}
+            self._memberships = {}
             self._partition_counts, self._topic_names = dict(partition_counts), dict(topic_names)
-        self._counted = {name: self._count(name, one) for name, one in memberships.items()}
-        unowned = {
-            name: count for name, (_, count) in self._counted.items() if count is not None and name not in rebalancing
-        }
+        self._counts = {name: self._count(name, one) for name, one in memberships.items()}
+        self._memberships = memberships
+        unowned = {name: count for name, count in self._counts.items() if count is not None and name not in rebalancing}
         return UnassignedCounts(unowned, _unsubscribed(memberships, *offsets))
 
-    def _count(self, group: str, membership: Membership) -> tuple[Membership, int | None]:
-        previous = self._counted.get(group)
-        if previous is not None and previous[0] is membership:
-            return previous
+    def _count(self, group: str, membership: Membership) -> int | None:
+        if self._memberships.get(group) is membership:
+            return self._counts[group]
         masks = _unowned(membership, self._partition_counts, self._topic_names)
-        return membership, None if masks is None else sum(mask.bit_count() for mask in masks.values())
+        return None if masks is None else sum(mask.bit_count() for mask in masks.values())
 
 
 def _known_subscription(membership: Membership) -> frozenset[str] | None:

@@ -194,10 +194,7 @@ def _joined(
     if last is None:
         return ()
     before, joined = last
-    if before.member_names == membership.member_names and before.generation == membership.generation:
+    names = before.member_names
+    if names == membership.member_names and before.generation == membership.generation:
         return joined
-    return tuple(
-        client
-        for client in membership.clients
-        if identity(client.member_id, client.instance_id) not in before.member_names
-    )
+    return tuple(each for each in membership.clients if identity(each.member_id, each.instance_id) not in names)

@@ -57,6 +57,11 @@ def has(**fields: Any) -> dict[str, Any]:
     return fields
 
 
+def vars_of(value: Any, *names: str) -> dict[str, Any]:
+    """Return these fields of a dataclass, all of them without names."""
+    return {name: getattr(value, name) for name in names or [each.name for each in dataclasses.fields(value)]}
+
+
 CLASSIC = {
     "two members: Stable, with member names and state time": (
         [classic(classic_member("a", wants=T, has=HAS), classic_member("b", wants=T, has=assignment({"t": [2]})))],
@@ -441,6 +446,13 @@ def test_apply_returns_the_touched_groups() -> None:
     assert read.apply(column([classic(classic_member("a"))])) == {"g"}
     assert read.by_group["h"] is before
     assert read.by_group["g"].members == 1
+
+
+def test_what_members_have_in_common_is_in_memory_once() -> None:
+    """Members of different groups share the equal values of their hosts, clients, timeouts and partitions."""
+    read = memberships(classic(classic_member("a-1", wants=T, has=HAS), group=group) for group in "gh").by_group
+    one, other = (vars_of(read[group].clients[0]) | vars_of(read[group], "protocol", "owned") for group in "gh")
+    assert [name for name in one if one[name] is not other[name]] == ["member_id"]
 
 
 def test_long_subscriptions_exceed_no_memory_and_lose_no_group() -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 from stream.groups.lifecycle.model import GroupHistory
-from stream.groups.membership.model import MemberClient, Membership, identity
+from stream.groups.membership.model import MemberClient, Membership
 from stream.tick.inputs.member_changes import FencedInstances, JoinedMembers, RebalanceCounter
 from tests.stream.health.tables import wrong
 
@@ -67,10 +67,7 @@ A, B, C = (MemberClient(name, f"client-{name}", "/10.0.0.7") for name in "abc")
 
 
 def group(*clients: MemberClient, generation: int = 1) -> Membership:
-    names = frozenset(identity(each.member_id, each.instance_id) for each in clients)
-    return Membership(
-        "classic", "Stable", len(clients), generation=generation, member_names=names, clients=tuple(clients)
-    )
+    return Membership("classic", "Stable", len(clients), generation=generation, clients=clients)
 
 
 def test_members_that_were_not_there_at_the_last_tick_have_joined() -> None:
