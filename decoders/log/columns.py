@@ -86,7 +86,7 @@ def read_batches(
     if headers is None:
         yield from _read_slow(map(block.batch, numbers.tolist()), limit, on_fault)
         return
-    for part in _parts(block, headers, numbers, limit, on_fault):
+    for part in parts_of(block, headers, numbers, limit, on_fault):
         columns = read_fast(part)
         if columns is None:
             yield from _read_slow(map(block.batch, part.numbers.tolist()), limit, on_fault)
@@ -94,7 +94,7 @@ def read_batches(
             yield columns
 
 
-def _parts(
+def parts_of(
     block: BatchBlock, headers: Headers, numbers: Ints, limit: int, on_fault: Callable[[LogBatch, Damaged], None]
 ) -> Iterator[Part]:
     """Yield the batches in parts; compressed batches are decompressed and joined, some megabytes per part."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import array
 import bisect
+import contextlib
 import dataclasses
 import struct
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 import google_crc32c
@@ -24,11 +25,11 @@ import pyarrow as pa
 
 from decoders.log.batch import CONTROL, CRC_STARTS, FRAME, HEADER, TRANSACTIONAL, int64_of
 from decoders.log.codecs import DEFAULT_LIMIT
-from decoders.log.columns import headers_of, read_batches
+from decoders.log.columns import TARGET, headers_of, parts_of, read_batches
 from decoders.log.control import transaction_marker
 from decoders.log.errors import Damaged, LogFault
 from decoders.log.files import MAGIC_AT, SMALLEST_BY_MAGIC, UP_TO_MAGIC, BatchBlock, LogBatch
-from decoders.log.vectors import Headers, Ints, LogColumns
+from decoders.log.vectors import Headers, Ints, LogColumns, Part, read_times
 
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_MAGIC_CRC: Final = struct.Struct(">i4xbI")
@@ -55,7 +56,8 @@ class FetchedBatches:
     """The producer id of the batch's transaction, whatever its outcome; -1 outside of transactions."""
     fault: Damaged | None
     """The reason why the bytes after the valid batches cannot be read; None if there are none, or a part of a batch."""
-    _headers: Headers | None
+    headers: Headers | None
+    """None if there are message sets."""
 
     @classmethod
     def read(
@@ -120,9 +122,9 @@ class FetchedBatches:
         """
         wanted = self.visible if selected is None else selected
         # The only offset of a message set is its last one: its records may begin far below it.
-        begin_below = _GREATEST_OFFSET if self._headers is None else end
+        begin_below = _GREATEST_OFFSET if self.headers is None else end
         numbers = np.flatnonzero(wanted & (self.last_offset >= start) & (self.base_offset < begin_below))
-        for columns in read_batches(self.block, self._headers, numbers, limit, on_fault):
+        for columns in read_batches(self.block, self.headers, numbers, limit, on_fault):
             inside = (columns.offset >= start) & (columns.offset < end)
             if inside.all():
                 yield columns
@@ -134,6 +136,10 @@ class FetchedBatches:
                     columns.key.filter(rows),
                     columns.value.filter(rows),
                 )
+
+    def times(self) -> Ints:
+        """Return offset and time (ms) of each visible record, in two rows. Raises Damaged."""
+        return np.hstack([np.empty((2, 0), np.int64), *(each[:2] for each in self.columns(0, _GREATEST_OFFSET, _fail))])
 
     def producers(self, offsets: Ints) -> Ints:
         """Return the producer id of the transaction of each of these offsets, -1 outside of transactions."""
@@ -150,6 +156,33 @@ class FetchedBatches:
             selected = self.aborted & (self.producer == producer)
             for columns in self.columns(start, end, on_fault, selected=selected):
                 yield producer, columns
+
+
+def times_of_all(several: Sequence[FetchedBatches]) -> list[Ints | Damaged]:
+    """Return the `times` of several partitions, as far as the first megabytes have them, or why they are damaged.
+
+    Partitions with few bytes are read together: one by one, their number would decide how long that takes.
+    """
+    parts: list[Part] = []
+    left = TARGET
+    with contextlib.suppress(Damaged):
+        for each in several:
+            if each.headers is None or left <= 0:
+                break
+            numbers = np.flatnonzero(each.visible)
+            parts.append(next(parts_of(each.block, each.headers, numbers, DEFAULT_LIMIT, _fail)))
+            left -= len(parts[-1].buffer)
+    times: list[Ints | Damaged] = [*(read_times(parts) or ())] if parts else []
+    for each in several[len(times) :]:
+        try:
+            times.append(each.times())
+        except Damaged as fault:
+            times.append(fault)
+    return times
+
+
+def _fail(_batch: LogBatch, fault: Damaged) -> None:
+    raise fault
 
 
 def _walk(raw: bytes) -> tuple[BatchBlock, Damaged | None]:

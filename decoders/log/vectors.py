@@ -5,6 +5,7 @@ read with vectors of cursors over one buffer, and Arrow slices keys and values o
 not fit exactly or has headers is declined as a whole.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ Headers = npt.NDArray[np.void]
 # No varint is longer than ten bytes: with this after the last record no cursor can leave the buffer.
 PADDING: Final = bytes(16)
 _LARGEST_BUFFER: Final = 0x7FFFFFFF
+_OF_ONE_BYTE: Final = (np.arange(128) >> 1) ^ -(np.arange(128) & 1)
+"""The zigzag numbers of one byte."""
 _NOT_FOLLOWED: Final = -1
 _MIN_PARALLEL_BATCHES: Final = 200
 """With fewer batches one parallel step costs more than following the lengths in each batch."""
@@ -62,15 +65,43 @@ def headers_at(chunk: bytes, starts: Ints) -> Headers:
 
 def read_fast(part: Part) -> LogColumns | None:
     """Return the records of a part as columns; None if the slow reader must read them."""
-    headers = part.headers
-    counts = headers["record_count"].astype(np.int64)
-    if len(part.buffer) > _LARGEST_BUFFER or counts.min(initial=0) < 0:
-        return None
-    bodies = _record_bodies(part, counts)
+    bodies = _record_bodies(part)
     fields = None if bodies is None else _fields(np.frombuffer(part.buffer, np.uint8), *bodies)
     if fields is None:
         return None
     timestamp_delta, offset_delta, key_start, key_size, value_start, value_size = fields
+    offset, timestamp = _positions(part.headers, timestamp_delta, offset_delta)
+    key, value = _slices(part.buffer, key_start, key_size, value_start, value_size)
+    return LogColumns(offset, timestamp, key, value)
+
+
+def read_times(parts: Sequence[Part]) -> list[Ints] | None:
+    """Return offset and timestamp of the records of each part, in two rows; None if the slow reader must read some.
+
+    The parts are read together. Keys, values and headers are not looked at.
+    """
+    sizes = np.array([len(part.buffer) for part in parts], np.int64)
+    shift = np.repeat(np.cumsum(sizes) - sizes, [len(part.starts) for part in parts])
+    starts = np.concatenate([part.starts for part in parts]) + shift
+    ends = np.concatenate([part.ends for part in parts]) + shift
+    headers = np.frombuffer(b"".join(part.headers.tobytes() for part in parts), HEADER_TYPE)
+    joined = b"".join(part.buffer for part in parts)
+    bodies = _record_bodies(Part(joined, starts, ends, headers, np.arange(len(starts))))
+    if bodies is None:
+        return None
+    buffer, (at, end) = np.frombuffer(joined, np.uint8), bodies
+    timestamp_delta, at = _varints(buffer, np.minimum(at + 1, end), 10)
+    offset_delta, at = _varints(buffer, np.minimum(at, end), 5)
+    if (at > end).any():
+        return None
+    times = np.stack(_positions(headers, timestamp_delta, offset_delta))
+    records = [int(part.headers["record_count"].sum()) for part in parts]
+    return np.split(times, np.cumsum(records)[:-1], axis=1)
+
+
+def _positions(headers: Headers, timestamp_delta: Ints, offset_delta: Ints) -> tuple[Ints, Ints]:
+    """Return offset and timestamp of all records of these batches."""
+    counts = headers["record_count"]
     base_offset, base_timestamp, max_timestamp, log_append_time = (
         headers["base_offset"].astype(np.int64),
         headers["base_timestamp"].astype(np.int64),
@@ -82,31 +113,32 @@ def read_fast(part: Part) -> LogColumns | None:
         base_offset, base_timestamp, max_timestamp, log_append_time = (
             column[batch_of_record] for column in (base_offset, base_timestamp, max_timestamp, log_append_time)
         )
-    timestamp = np.where(log_append_time, max_timestamp, base_timestamp + timestamp_delta)
-    key, value = _slices(part.buffer, key_start, key_size, value_start, value_size)
-    return LogColumns(base_offset + offset_delta, timestamp, key, value)
+    return base_offset + offset_delta, np.where(log_append_time, max_timestamp, base_timestamp + timestamp_delta)
 
 
-def _record_bodies(part: Part, counts: Ints) -> tuple[Ints, Ints] | None:
+def _record_bodies(part: Part) -> tuple[Ints, Ints] | None:
     """Return where the fields of each record begin and end; None unless the records fill their batches exactly.
 
     While there are many batches, they are followed in parallel, one record per step; the few longest ones one by one.
     """
-    buffer = np.frombuffer(part.buffer, np.uint8)
+    counts, buffer = part.headers["record_count"].astype(np.int64), np.frombuffer(part.buffer, np.uint8)
     first = np.cumsum(counts) - counts
     total = int(counts.sum())
     # Every record takes at least one byte: an impossible count must not allocate anything.
-    if total > len(buffer):
+    if total > len(buffer) or counts.min(initial=0) < 0 or len(buffer) > _LARGEST_BUFFER:
         return None
     starts, ends = np.empty(total, np.int64), np.empty(total, np.int64)
     at, step = part.starts.copy(), 0
     while len(active := np.flatnonzero(counts > step)) >= _MIN_PARALLEL_BATCHES:
-        size, start = _varints(buffer, np.minimum(at[active], part.ends[active]), 5)
-        at[active] = start + size
-        starts[first[active] + step], ends[first[active] + step] = start, at[active]
-        if (size < 0).any() or (at[active] > part.ends[active]).any():
-            return None
-        step += 1
+        cursor, last, into = at[active], part.ends[active], first[active] + step
+        for _ in range(int(counts[active].min()) - step):
+            size, start = _varints(buffer, np.minimum(cursor, last), 5)
+            cursor = start + size
+            starts[into], ends[into] = start, cursor
+            if size.min() < 0 or (cursor > last).any():
+                return None
+            into += 1
+        at[active], step = cursor, int(counts[active].min())
     length_at = np.full(total, _NOT_FOLLOWED)
     for number in active.tolist():
         begin, after = int(first[number]) + step, int(first[number] + counts[number])
@@ -172,8 +204,10 @@ def _varints(buffer: Bytes, at: Ints, longest: int) -> tuple[Ints, Ints]:
     A number of more than `longest` bytes moves its cursor far past every end.
     """
     byte = buffer[at]
-    number = (byte & 0x7F).astype(np.int64)
     after = at + 1
+    if byte.max(initial=0) < 0x80:
+        return _OF_ONE_BYTE[byte], after
+    number = (byte & 0x7F).astype(np.int64)
     continued = np.flatnonzero(byte & 0x80)
     for index in range(1, longest):
         if not len(continued):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from decoders.log.batch import RecordBatch
 from decoders.log.control import BatchOutcome, TransactionMarkers, is_transactional_data
 from decoders.log.errors import Damaged
-from decoders.log.fetched import FetchedBatches
+from decoders.log.fetched import FetchedBatches, times_of_all
 from decoders.log.files import LogBatch
 from stream.cluster.partition_offsets import Leader, find_leaders
 from stream.cluster.transport import errors as reasons
@@ -34,8 +34,6 @@ _EACH_AT_FIRST: Final = 32 << 10
 _EACH_ALONE: Final = 1 << 20
 _AT_ONCE: Final = 500
 _ROUNDS: Final = 8
-_GREATEST_OFFSET: Final = (1 << 63) - 1
-_NO_TIMES: Final = np.empty((2, 0), np.int64)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class TailRead:
     wanted: TailRequest
     data_end: int | None = None
     reason: ErrorReason | None = None
-    times: NDArray[np.int64] = dataclasses.field(default_factory=lambda: _NO_TIMES, compare=False)
+    times: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty((2, 0), np.int64), compare=False)
     """Offset and time (ms) of each record from `data_from` on that compaction has left, as far as one answer has it."""
 
 
@@ -72,7 +70,8 @@ class _PendingTail:
         self.wanted = wanted
         self.position = wanted.data_from
         self.batches: list[LogBatch] = []
-        self.times = _NO_TIMES
+        self.fetched: FetchedBatches | None = None
+        """The first answer with records."""
         self.node, self.epoch = (-1, -1) if isinstance(leader, ErrorReason) else leader
         self.read = TailRead(wanted, reason=leader) if isinstance(leader, ErrorReason) else None
 
@@ -90,8 +89,8 @@ class _PendingTail:
         try:
             if fetched.fault is not None:
                 raise fetched.fault
-            if self.wanted.with_times and not self.times.size:
-                self.times = _times_from(fetched, self.wanted.data_from)
+            if self.wanted.with_times and self.fetched is None and len(fetched.base_offset):
+                self.fetched = fetched
             if self.position >= self.wanted.end or (alone and self.position == previous):
                 self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
@@ -100,7 +99,7 @@ class _PendingTail:
 
     def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
         """Set the result and release the batches."""
-        self.read = TailRead(self.wanted, data_end, reason, _NO_TIMES if data_end is None else self.times)
+        self.read = TailRead(self.wanted, data_end, reason)
         self.batches = []
 
 
@@ -125,7 +124,7 @@ def read_tails(
         if not open_ or left <= 0 or (number and clock() >= deadline):
             break
         left -= _round(cluster, open_, alone=number > 0, most_bytes=left)
-    return [reading.read or _unfinished(reading) for reading in readings]
+    return _with_times([reading.read or _unfinished(reading) for reading in readings], readings)
 
 
 def _unfinished(reading: _PendingTail) -> TailRead:
@@ -156,13 +155,18 @@ def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
     return wanted.data_from
 
 
-def _times_from(fetched: FetchedBatches, start: int) -> NDArray[np.int64]:
-    """Return offset and time of each record at or after an offset. Raises Damaged."""
-
-    def fail(_batch: LogBatch, fault: Damaged) -> None:
-        raise fault
-
-    return np.hstack([_NO_TIMES, *(each[:2] for each in fetched.columns(start, _GREATEST_OFFSET, fail))])
+def _with_times(reads: list[TailRead], readings: Sequence[_PendingTail]) -> list[TailRead]:
+    """Return these reads with the times of the requests that want them; damaged records are an error."""
+    at = [number for number, each in enumerate(reads) if each.wanted.with_times and each.data_end is not None]
+    fetched = [(number, found) for number in at if (found := readings[number].fetched) is not None]
+    for (number, _), times in zip(fetched, times_of_all([found for _, found in fetched]), strict=True):
+        wanted = reads[number].wanted
+        if isinstance(times, Damaged):
+            reads[number] = TailRead(wanted, reason=ErrorReason.OTHER)
+        else:
+            first = np.searchsorted(times[0], wanted.data_from)
+            reads[number] = dataclasses.replace(reads[number], times=times[:, first:])
+    return reads
 
 
 def _last_record(batch: LogBatch) -> int:

@@ -12,7 +12,7 @@ from decoders.log.batch import record_batch
 from decoders.log.columns import partition_records
 from decoders.log.errors import LogFault
 from decoders.log.partition import PartitionLog
-from decoders.log.vectors import HEADER_TYPE, PADDING, Part, read_fast
+from decoders.log.vectors import HEADER_TYPE, PADDING, Part, read_fast, read_times
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, opened, partition, simple_batches
 
@@ -87,6 +87,11 @@ def test_batches_without_headers_are_not_declined() -> None:
     with_headers = write.batch(0, [write.Rec(0, 0, b"k", b"v", ((b"h", b"x"),))])
     assert read_fast(part_of([plain, write.batch(300, []), plain])) is not None
     assert read_fast(part_of([plain, with_headers])) is None
+    short = write.batch(0, [write.Rec(n, n, None, b"value") for n in range(3)])
+    times = read_times([part_of([plain, with_headers]), part_of([]), part_of([short])])
+    assert times is not None
+    assert [each[0].tolist() for each in times] == [[*range(300), 0], [], [0, 1, 2]]
+    assert all((each[1] == each[0] + 1_000).all() for each in times)
 
 
 @given(

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.log import columns, vectors
+from decoders.log import columns, fetched, vectors
 from decoders.log.control import is_transactional_data, transaction_marker
 from decoders.log.errors import Damaged, LogFault
-from decoders.log.fetched import FetchedBatches
+from decoders.log.fetched import FetchedBatches, times_of_all
 from decoders.log.files import MAGIC_AT, BatchBlock, LogBatch
 from sandbox.kafka import log_writer as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS
@@ -186,6 +186,20 @@ def test_any_part_of_any_history_gives_the_rows_of_the_slow_reader(
         assert fast(raw, history.aborted).faults == []
 
 
+@given(several=st.lists(histories(), max_size=4), min_parallel=st.sampled_from([1, 3, 200]), data=st.data())
+def test_times_of_several_partitions_are_those_of_the_slow_reader(
+    several: list[History], min_parallel: int, data: st.DataObject
+) -> None:
+    """Partitions that are read together, or one by one after some bytes, have the times of their own records."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", min_parallel)
+        patch.setattr(fetched, "TARGET", data.draw(st.sampled_from([50, 200, 8 << 20])))
+        times = times_of_all([FetchedBatches.read(each.raw, each.aborted) for each in several])
+    assert [each.T.tolist() for each in times if not isinstance(each, Damaged)] == [
+        [[offset, time] for offset, time, _, _ in slow(each.raw, each.aborted).rows] for each in several
+    ]
+
+
 @given(
     history=histories(),
     rng=st.randoms(use_true_random=False),
@@ -207,7 +221,10 @@ def test_damage_with_a_valid_checksum_gives_the_rows_of_the_slow_reader(history:
         raw = history.raw[begin:end]
         damaged.append(_resealed(raw, mutate(rng, raw)) if rng.random() < 0.4 else raw)
     content = b"".join(damaged)
-    assert fast(content, history.aborted) == slow(content, history.aborted)
+    read = slow(content, history.aborted)
+    assert fast(content, history.aborted) == read
+    (times,) = times_of_all([FetchedBatches.read(content, history.aborted)])
+    assert read.faults if isinstance(times, Damaged) else read.faults or len(times[0]) == len(read.rows)
 
 
 def _resealed(original: bytes, mutated: bytes) -> bytes:
