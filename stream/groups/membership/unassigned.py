@@ -74,7 +74,7 @@ class UnassignedTracker:
         self._partition_counts: dict[str, int] = {}
         self._topic_names: dict[bytes, str] = {}
         self._memberships: Mapping[str, Membership] = {}
-        self._counts: dict[str, int | None] = {}
+        self._unowned: dict[str, int] = {}
 
     @keep_last
     def update(
@@ -93,14 +93,16 @@ class UnassignedTracker:
         if partition_counts != self._partition_counts or topic_names != self._topic_names:
             self._memberships = {}
             self._partition_counts, self._topic_names = dict(partition_counts), dict(topic_names)
-        self._counts = {name: self._count(name, one) for name, one in memberships.items()}
-        self._memberships = memberships
-        unowned = {name: count for name, count in self._counts.items() if count is not None and name not in rebalancing}
+        counts = ((name, self._count(name, one)) for name, one in memberships.items())
+        unowned = {name: count for name, count in counts if count is not None}
+        self._memberships, self._unowned = memberships, unowned
+        if not rebalancing.isdisjoint(unowned):
+            unowned = {name: count for name, count in unowned.items() if name not in rebalancing}
         return UnassignedCounts(unowned, _unsubscribed(memberships, *offsets))
 
     def _count(self, group: str, membership: Membership) -> int | None:
         if self._memberships.get(group) is membership:
-            return self._counts[group]
+            return self._unowned.get(group)
         masks = _unowned(membership, self._partition_counts, self._topic_names)
         return None if masks is None else sum(mask.bit_count() for mask in masks.values())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -66,9 +66,9 @@ class GroupStates:
     def __init__(self, mirrored: Sequence[str] = ()) -> None:
         """Without members, groups whose names match a pattern of `mirrored` are in the stage of that name."""
         self._mirrored = mirrored
-        self._previous: dict[str, tuple[_Sources, _Group]] = {}
+        self._groups: dict[str, _Group] = {}
         self._built: GroupInputs | None = None
-        self._sources: tuple[object, ...] = ()
+        self._sources: tuple[Any, ...] = ()
         self._holds_until = _FOREVER
 
     def build(
@@ -92,7 +92,7 @@ class GroupStates:
         if self._built is None or now >= self._holds_until or not is_same(self._sources, sources):
             self._built = self._build(names, state, context, now, storm=storm, rebalances=rebalances)
             self._sources = sources
-            self._holds_until = min((group.holds_until for _, group in self._previous.values()), default=_FOREVER)
+            self._holds_until = min((group.holds_until for group in self._groups.values()), default=_FOREVER)
         return self._built
 
     def _build(
@@ -105,16 +105,18 @@ class GroupStates:
         storm: int,
         rebalances: Mapping[str, int],
     ) -> GroupInputs:
-        previous, self._previous = self._previous, {}
+        previous, self._groups = self._groups, {}
+        _, memberships, histories, described_before, *_ = self._sources or (None, {}, {}, {})
         for name in names:
-            described = context.described_states.get(name)
-            began = context.rebalancing_since.get(name, now) if described is not None else _NEVER
-            sources = _Sources(state.memberships.get(name), state.histories.get(name), described, began)
-            last = previous.get(name)
-            if last is None or now >= last[1].holds_until or not sources.same(last[0]):
-                last = sources, _group(sources, now, storm)
-            self._previous[name] = last
-        groups = [group for _, group in self._previous.values()]
+            membership, history = state.memberships.get(name), state.histories.get(name)
+            described, group = context.described_states.get(name), previous.get(name)
+            is_same_record = membership is memberships.get(name) and history is histories.get(name)
+            is_described = described is not None or name in described_before
+            if group is None or now >= group.holds_until or is_described or not is_same_record:
+                began = context.rebalancing_since.get(name, now) if described is not None else _NEVER
+                group = _group(_Sources(membership, history, described, began), now, storm)
+            self._groups[name] = group
+        groups = list(self._groups.values())
         return GroupInputs(
             names=tuple(names),
             stage=self._stages(names, groups),
@@ -148,15 +150,12 @@ class GroupStates:
 
 
 class _Sources(NamedTuple):
-    """The sources of a group's state. A named tuple because one is built per group and tick."""
+    """The sources of a group's state."""
 
     membership: Membership | None
     history: GroupHistory | None
     described: str | None
     began: int
-
-    def same(self, other: _Sources) -> bool:
-        return self.membership is other.membership and self.history is other.history and self[2:] == other[2:]
 
 
 def stage(membership: Membership | None, described: str | None = None) -> GroupStage:

@@ -99,7 +99,9 @@ class FencedInstances:
     """Remembers the member ids of each instance. Used by the tick thread only."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, tuple[Membership, dict[str, _History]]] = {}
+        self._memberships: Mapping[str, Membership] = {}
+        # Of groups with instances: the member ids of each.
+        self._histories: dict[str, dict[str, _History]] = {}
         self._sources: tuple[object, ...] = ()
         self._often_changed: list[tuple[int, str, _History]] = []
 
@@ -121,17 +123,19 @@ class FencedInstances:
         return found
 
     def _record(self, groups: Sequence[str], memberships: Mapping[str, Membership], now: int) -> None:
-        previous, self._groups, self._sources = self._groups, {}, (groups, memberships)
+        previous, self._histories, self._sources = self._histories, {}, (groups, memberships)
+        known, self._memberships = self._memberships, memberships
         self._often_changed.clear()
         for number, name in enumerate(groups):
             membership = memberships.get(name)
             if membership is None:
                 continue
-            known = previous.get(name)
-            if known is None or known[0] is not membership:
-                known = membership, _recorded({} if known is None else known[1], membership, now)
-            self._groups[name] = known
-            self._often_changed += [(number, *each) for each in known[1].items() if len(each[1]) > _LEAST_CHANGES]
+            histories = previous.get(name, {})
+            if known.get(name) is not membership:
+                histories = _recorded(histories, membership, now)
+            if histories:
+                self._histories[name] = histories
+                self._often_changed += [(number, *each) for each in histories.items() if len(each[1]) > _LEAST_CHANGES]
 
 
 def _recorded(histories: Mapping[str, _History], membership: Membership, now: int) -> dict[str, _History]:
@@ -165,35 +169,31 @@ class JoinedMembers:
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[Membership, tuple[MemberClient, ...]]] = {}
+        self._memberships: Mapping[str, Membership] = {}
+        self._joined: dict[str, tuple[MemberClient, ...]] = {}
 
     @keep_last
     def update(
         self, groups: Sequence[str], memberships: Mapping[str, Membership]
     ) -> dict[int, tuple[MemberClient, ...]]:
         """Return the members that joined last, by the position of their group in `groups`; none: no entry."""
-        previous, self._last = self._last, {}
+        known, previous = self._memberships, self._joined
+        self._memberships, self._joined = memberships, {}
         joined = {}
         for number, name in enumerate(groups):
-            membership = memberships.get(name)
-            if membership is None:
+            membership, before = memberships.get(name), known.get(name)
+            if membership is None or before is None:
                 continue
-            last = previous.get(name)
-            if last is None or last[0] is not membership:
-                last = membership, _joined(last, membership)
-            self._last[name] = last
-            if last[1]:
-                joined[number] = last[1]
+            last = previous.get(name, ())
+            if before is not membership:
+                last = _joined(before, last, membership)
+            if last:
+                self._joined[name] = joined[number] = last
         return joined
 
 
-def _joined(
-    last: tuple[Membership, tuple[MemberClient, ...]] | None, membership: Membership
-) -> tuple[MemberClient, ...]:
+def _joined(before: Membership, joined: tuple[MemberClient, ...], membership: Membership) -> tuple[MemberClient, ...]:
     """Return who has joined since the last membership; the same as before while the group is the same."""
-    if last is None:
-        return ()
-    before, joined = last
     names = before.member_names
     if names == membership.member_names and before.generation == membership.generation:
         return joined

@@ -14,7 +14,7 @@ known commit is a lower bound for what has been read. Pure; the caller provides 
 import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -56,10 +56,15 @@ class CommitTimes:
         odd = is_odd(spans.last_time, now) | is_odd(spans.reached_time, now)
         last = self._last.times(rows, spans.last_time, spans.last_position, now)
         reached = self._reached.times(rows, spans.reached_time, spans.reached_position, now)
-        times = {"last_time": last, "reached_time": np.minimum(reached, last)}
-        for name in ("first_time", "rewind_time"):
-            times[name] = np.clip(getattr(spans, name), NO_COMMIT, np.maximum(last, NO_COMMIT))
-        return dataclasses.replace(spans, **times), odd
+        others = {"reached_time": reached, "first_time": spans.first_time, "rewind_time": spans.rewind_time}
+        times: dict[str, Any] = {name: _at_most(time, last) for name, time in others.items()}
+        return dataclasses.replace(spans, last_time=last, **times), odd
+
+
+def _at_most(time: Ints, last: Ints) -> Ints:
+    """Return the times, none of them negative or after `last`; usually that is the same array."""
+    is_sound = time.min(initial=NO_COMMIT) >= NO_COMMIT and (time <= last).all()
+    return time if is_sound else np.clip(time, NO_COMMIT, last)
 
 
 def plausible_slots(slots: Slots, now: int) -> Slots:
@@ -88,6 +93,8 @@ class _FirstSeen:
             position_then[is_known], seen_then[is_known] = self._position[known[is_known]], self._seen[known[is_known]]
         seen = np.where(position[at] == position_then, seen_then, now)
         self._rows, self._at, self._position, self._seen = rows, at, position[at], seen
+        if not len(at) and time.min(initial=NO_COMMIT) >= NO_COMMIT:
+            return time
         times = np.maximum(time, NO_COMMIT)
         times[at] = seen
         return times

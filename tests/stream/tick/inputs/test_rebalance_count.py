@@ -120,5 +120,5 @@ def test_instances_that_are_gone_are_forgotten() -> None:
     for start in range(50):
         client = dataclasses.replace(A, member_id=f"m-{start}", instance_id=f"i-{start}")
         fenced.update(["g"], {"g": group(client)}, start * 600_000)
-    ((_, histories),) = fenced._groups.values()
+    (histories,) = fenced._histories.values()
     assert list(histories) == ["i-49"]

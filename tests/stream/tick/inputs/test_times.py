@@ -80,6 +80,14 @@ def first(table: Any) -> dict[str, Any]:
     }
 
 
+def test_times_that_can_be_right_are_those_of_the_state() -> None:
+    """The columns of the state are not copied while no time is odd."""
+    shard = one_group(NOW)
+    spans, of_state = inputs_at(InputBuilder(), shard, NOW).spans, shard.driver_state.columns().runs.spans
+    names = [field.name for field in dataclasses.fields(spans)]
+    assert [name for name in names if getattr(spans, name) is not getattr(of_state, name)] == []
+
+
 def test_a_replaced_commit_time_is_kept_while_rows_change() -> None:
     """A commit in the future keeps its time when rows are added; a new commit has a new time."""
     shard, builder = one_group(2**62), InputBuilder()
