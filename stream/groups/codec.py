@@ -51,10 +51,11 @@ def pack(shard: ShardState | ShardDelta | ShardChange) -> bytes:
 
     What is read again at once is compressed, too: it passes the JVM as a dozen copies, and for each few megabytes of
     them the JVM collects its heap. Records and histories that are unchanged since they were read are written as the
-    bytes they were read from: most batches have commits only.
+    bytes they were read from: most batches have commits only. Slots of a change are as narrow as the driver keeps them.
     """
     runs = _write(_runs_batch(shard.runs)) if len(shard.runs) else b""
-    tables = (shard.runs.slots, *(getattr(shard, name, None) for name in _TABLES))
+    slots = shard.runs.slots.narrow() if isinstance(shard, ShardChange) else shard.runs.slots
+    tables = (slots, *(getattr(shard, name, None) for name in _TABLES))
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER.pack(shard.position, shard.time)]
     for section in (runs, *(_section(each) for each in tables)):
         parts += [_LENGTH.pack(len(section)), section]

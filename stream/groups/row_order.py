@@ -15,9 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from decoders.columnar import decode_keys
+from decoders.cursors import BinaryColumn
 from stream.groups.commits import tombstones as abort_table
 from stream.groups.commits.tombstones import AbortedCommits, OffsetTombstones
 from stream.groups.lifecycle.model import GroupHistory, Transition
@@ -31,6 +33,8 @@ KeyLabels = tuple[pa.DictionaryArray, pa.DictionaryArray, Partitions]
 """Group, topic and partition of each of some keys."""
 
 _NAME: Final = pa.dictionary(pa.int32(), pa.string())
+_PARTITION: Final = np.dtype(">i4")
+"""The last field of a key."""
 
 
 class RowLabels:
@@ -117,9 +121,23 @@ def _unified(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
 
 
 def decode_names(keys: pa.BinaryArray) -> KeyLabels:
-    """Return group, topic and partition of each key."""
-    columns = decode_keys(keys)
-    return columns.group.dictionary_encode(), columns.topic.dictionary_encode(), columns.partition
+    """Return group, topic and partition of each canonical key; a key that is rejected has no group.
+
+    Most of them differ from another one only in their last bytes, the partition, so the names are decoded once a pair.
+    """
+    pairs = pc.binary_slice(keys, 0, -_PARTITION.itemsize).dictionary_encode()
+    read = decode_keys(pc.binary_join_element_wise(pairs.dictionary, bytes(_PARTITION.itemsize), b""))
+    column = BinaryColumn(keys)
+    partition = column.numbers(column.end - _PARTITION.itemsize, _PARTITION, absent=-1)
+    names = (each.dictionary_encode() for each in (read.group, read.topic))
+    (groups, group), (topics, topic) = ((each.dictionary, each.indices.take(pairs.indices)) for each in names)
+    if (partition < 0).any():
+        group = pc.if_else(pa.array(partition < 0), pa.scalar(None, group.type), group)
+    return (
+        pa.DictionaryArray.from_arrays(group, groups),
+        pa.DictionaryArray.from_arrays(topic, topics),
+        partition,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from decoders.columnar import decode_keys
 from stream.groups.commits.counts import CommitCounts, new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, no_runs
 from stream.groups.commits.slots import Slots, SlotsPart, slots_of_rows
-from stream.groups.row_order import KeyLabels, RowLabels, RowOrder
+from stream.groups.row_order import KeyLabels, RowLabels, RowOrder, decode_names
 
 _MOST_PENDING: Final = 65_536
 """Changed rows that always wait for the next tick; more do while the table has more rows."""
@@ -72,13 +71,11 @@ class StateRows:
         shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
         position = np.repeat(np.array([each.position for each in pending]), sizes)
         counted = np.repeat(np.array([each.are_counted for each in pending]), sizes)
-        read = decode_keys(runs.keys)
-        if read.declined.any():  # a state of an earlier version may have runs of keys that are rejected now
-            kept = np.flatnonzero(~read.declined)
+        labels = decode_names(runs.keys)
+        if labels[0].null_count:  # a state of an earlier version may have runs of keys that are rejected now
+            source = kept = np.flatnonzero(labels[0].is_valid())
             runs, shard, position, counted = runs.take(kept), shard[kept], position[kept], counted[kept]
-            source = kept
-            read = decode_keys(runs.keys)
-        labels = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
+            labels = decode_names(runs.keys)
         row, previous = self._find(labels, shard), np.full(len(runs), -1, np.int64)
         if len({each.shard for each in pending}) < len(pending):  # else each key is in there once
             previous = _previous(runs.keys, shard)

@@ -57,7 +57,10 @@ class Slots(KeyTable):
             taken = np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row))
             taken = np.minimum(taken, len(old) - 1)
         columns = {name: getattr(old, name) for name in ("number", "offset", "time", "commits")}
-        columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
+        if len(rows) == count:  # each row is assigned below
+            columns = {name: np.empty(len(row), column.dtype) for name, column in columns.items()}
+        else:
+            columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
         for (first, slots), size in zip(parts, sizes, strict=True):
             own, new = rows[first : first + len(size)], slots.narrow()
             at = np.arange(len(new)) + np.repeat(begin[own] - (np.cumsum(size) - size), size)
