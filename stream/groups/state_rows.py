@@ -5,7 +5,7 @@ keeps its place while its group commits on; then columns whose values did not ch
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from stream.groups.commits.changed_runs import ChangedRuns, shared
 from stream.groups.commits.counts import CommitCounts, new_commits
 from stream.groups.commits.run_table import Runs, concat_runs, no_runs
-from stream.groups.commits.slots import Slots, SlotsPart, slots_of_rows
 from stream.groups.row_order import KeyLabels, RowLabels, RowOrder, decode_names
 
 _MOST_PENDING: Final = 65_536
@@ -28,6 +28,7 @@ class _PendingRuns:
     """The runs that one batch changed in a shard."""
 
     runs: Runs
+    labels: KeyLabels
     shard: int
     position: int
     """The log position of the shard before the batch."""
@@ -53,9 +54,13 @@ class StateRows:
 
     def add(self, shard: int, runs: Runs, position: int, *, are_counted: bool) -> None:
         """Add the runs that a batch changed in a shard, which had this position before; those without commits end."""
+        labels = decode_names(runs.keys)
+        if labels[0].null_count:  # a state of an earlier version may have runs of keys that are rejected now
+            runs = runs.take(np.flatnonzero(labels[0].is_valid()))
+            labels = decode_names(runs.keys)
         if not len(runs):
             return
-        self._pending.append(_PendingRuns(runs, shard, position, are_counted))
+        self._pending.append(_PendingRuns(runs, labels, shard, position, are_counted))
         self._unmerged += len(runs)
         if self._unmerged > max(len(self.runs), _MOST_PENDING):
             self.merge()
@@ -65,30 +70,38 @@ class StateRows:
         pending, self._pending, self._unmerged = self._pending, [], 0
         if not pending:
             return
-        # The slots are most of a change, and are not put together: a row of the table takes those of its newest run.
-        runs = concat_runs([dataclasses.replace(each.runs, slots=Slots.empty()) for each in pending])
-        sizes, source = [len(each.runs) for each in pending], np.arange(len(runs))
+        labels, sizes = RowLabels([each.labels for each in pending]), [len(each.runs) for each in pending]
         shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
-        position = np.repeat(np.array([each.position for each in pending]), sizes)
-        counted = np.repeat(np.array([each.are_counted for each in pending]), sizes)
-        labels = decode_names(runs.keys)
-        if labels[0].null_count:  # a state of an earlier version may have runs of keys that are rejected now
-            source = kept = np.flatnonzero(labels[0].is_valid())
-            runs, shard, position, counted = runs.take(kept), shard[kept], position[kept], counted[kept]
-            labels = decode_names(runs.keys)
-        row, previous = self._find(labels, shard), np.full(len(runs), -1, np.int64)
-        if len({each.shard for each in pending}) < len(pending):  # else each key is in there once
-            previous = _previous(runs.keys, shard)
-        if self._counts is not None and counted.any():
-            commits = self._new_commits(runs, position, row, previous)
-            self._counts.add(labels[0], np.where(counted, commits, 0))
-        is_last = np.ones(len(runs), np.bool_)
-        is_last[previous[previous >= 0]] = False
-        if not is_last.all():
-            runs, labels = runs.take(is_last), RowLabels([labels]).take(is_last)
-            shard, row, source = shard[is_last], row[is_last], source[is_last]
-        self._replace(runs, labels, shard, row, list(_slots_of(pending, source)))
-        self.runs = self.runs.shared()
+        row, commits = self._find(labels, shard), np.zeros(len(shard), np.int64)
+        changed, new = ChangedRuns(self.runs), list[Runs]()
+        parts = (np.split(column, np.cumsum(sizes)[:-1]) for column in (row, commits))
+        for each, rows, counts in zip(pending, *parts, strict=True):
+            runs, known = each.runs, np.flatnonzero(rows >= 0)
+            if len(known) < len(rows):
+                new.append(runs.take(rows < 0))
+                runs = runs.take(known)
+            if each.are_counted:
+                first, before = (
+                    column[rows[known]] for column in (changed.spans.first_position, changed.spans.commits)
+                )
+                counts[known] = new_commits(first, before, runs.spans, each.position)
+            changed.replace(rows[known], runs)
+        self.runs = changed.runs()
+        if new or not self.runs.spans.commits.all():
+            runs, is_new = concat_runs(new or [no_runs()]), row < 0
+            previous = _previous(runs.keys, shard[is_new])
+            counted = np.repeat([each.are_counted for each in pending], sizes)[is_new]
+            position = np.repeat([each.position for each in pending], sizes)[is_new]
+            first = np.where(previous < 0, -1, runs.spans.first_position[previous])
+            before = np.where(previous < 0, 0, runs.spans.commits[previous])
+            commits[is_new] = np.where(counted, new_commits(first, before, runs.spans, position), 0)
+            is_last = np.ones(len(runs), np.bool_)
+            is_last[previous[previous >= 0]] = False
+            is_last &= runs.spans.commits > 0
+            self._sort(runs.take(is_last), labels.take(np.flatnonzero(is_new)[is_last]), shard[is_new][is_last])
+        if self._counts is not None:
+            self._counts.add(labels.group, commits)
+        self.runs = shared(self.runs)
 
     def without(self, groups: Mapping[int, AbstractSet[str]]) -> tuple[Runs, RowLabels]:
         """Return the rows except those of these groups in these shards, and their labels."""
@@ -100,15 +113,14 @@ class StateRows:
             return self.runs, self.labels
         return self.runs.take(kept), RowLabels([self.labels.take(kept)], is_sorted=True)
 
-    def _find(self, labels: KeyLabels, shard: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _find(self, labels: RowLabels, shard: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the row of each key in its shard, -1 where it has none."""
-        group, topic, partition = labels
-        group_code, topic_code = _codes(group, self.labels.group), _codes(topic, self.labels.topic)
+        group_code, topic_code = _codes(labels.group, self.labels.group), _codes(labels.topic, self.labels.topic)
         pair = np.where(topic_code < 0, -1, group_code * len(self.labels.topic.dictionary) + topic_code)
         at_pair = np.minimum(np.searchsorted(self._pairs, pair), max(len(self._pairs) - 1, 0))
         rows, at = np.full(len(pair), -1, np.int64), np.empty(len(pair), np.int64)
         left = np.flatnonzero(self._pairs[at_pair] == pair) if len(self._pairs) else at[:0]
-        place = (at_pair << 31) | partition
+        place = (at_pair << 31) | labels.partition
         at[left] = np.searchsorted(self._places, place[left])
         while len(left):
             left = left[at[left] < len(self._places)]
@@ -119,31 +131,11 @@ class StateRows:
             at[left] += 1
         return rows
 
-    def _new_commits(
-        self, runs: Runs, position: NDArray[np.int64], row: NDArray[np.int64], previous: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return how many commits each run has that are not in the one before it: an earlier change, or a row."""
-        spans, has_row, has_previous = self.runs.spans, (row >= 0) & (previous < 0), previous >= 0
-        first, commits = np.full(len(runs), -1, np.int64), np.zeros(len(runs), np.int64)
-        for column, name in ((first, "first_position"), (commits, "commits")):
-            column[has_row] = getattr(spans, name)[row[has_row]]
-            column[has_previous] = getattr(runs.spans, name)[previous[has_previous]]
-        return new_commits(first, commits, runs.spans, position)
-
-    def _replace(
-        self, runs: Runs, labels: KeyLabels, shard: NDArray[np.int32], row: NDArray[np.int64], slots: list[SlotsPart]
-    ) -> None:
-        """Replace the rows of these runs, which have these slots, or add and remove rows and sort again."""
-        has_commits = runs.spans.commits > 0
-        if has_commits.all() and (row >= 0).all():
-            self.runs = self.runs.replace(row, runs, slots)
-            return
-        parts = [dataclasses.replace(part, row=part.row + first) for first, part in slots]
-        runs = dataclasses.replace(runs, slots=Slots.concat(parts))
-        untouched = np.ones(len(self.runs), np.bool_)
-        untouched[row[row >= 0]] = False
-        kept = np.concatenate([np.flatnonzero(untouched), len(self.runs) + np.flatnonzero(has_commits)])
-        order = RowOrder(RowLabels([self.labels.take(untouched), RowLabels([labels]).take(has_commits)]), frozenset())
+    def _sort(self, runs: Runs, labels: KeyLabels, shard: NDArray[np.int32]) -> None:
+        """Add these rows, remove those without commits, and sort."""
+        stays = self.runs.spans.commits > 0
+        kept = np.concatenate([np.flatnonzero(stays), len(self.runs) + np.arange(len(runs))])
+        order = RowOrder(RowLabels([self.labels.take(stays), labels]), frozenset())
         names = (order.group, order.groups), (order.topic, order.topics)
         group, topic = (
             pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(each, pa.string()))
@@ -157,15 +149,6 @@ class StateRows:
         is_first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]
         self._pairs = pairs[is_first]
         self._places = (np.cumsum(is_first) - 1 << 31) | order.partition
-
-
-def _slots_of(pending: Sequence[_PendingRuns], source: NDArray[np.int64]) -> Iterator[SlotsPart]:
-    """Yield the slots of some runs; `source` has their numbers (ascending) among all pending ones."""
-    end = 0
-    for runs in (each.runs for each in pending):
-        begin, end = end, end + len(runs)
-        first, last = np.searchsorted(source, (begin, end)).tolist()
-        yield first, slots_of_rows(runs.slots, source[first:last] - begin, len(runs))
 
 
 def _codes(names: pa.DictionaryArray, known: pa.DictionaryArray) -> NDArray[np.int64]:

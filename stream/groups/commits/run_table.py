@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from decoders.tables import types_with
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as slot_columns
 from stream.groups.commits.runs import TOPIC_ID, Spans
-from stream.groups.commits.slots import Slots, SlotsPart
+from stream.groups.commits.slots import Slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,51 +166,8 @@ class Runs:
             slots=slots,
         )
 
-    def replace(self, rows: NDArray[np.int64], runs: Runs, slots: Sequence[SlotsPart]) -> Runs:
-        """Return the table with other runs and slots of these rows; a column that does not change is the same one."""
-        names = [field.name for field in dataclasses.fields(Spans)]
-        spans = {name: replaced(getattr(self.spans, name), rows, getattr(runs.spans, name)) for name in names}
-        return dataclasses.replace(
-            self,
-            spans=Spans(**spans),
-            **{name: replaced(getattr(self, name), rows, getattr(runs, name)) for name in _DETAILS},
-            slots=self.slots.replace(rows, slots, len(self)),
-        )
-
-    def shared(self) -> Runs:
-        """Return the table for many readers: no array can be changed, and a number that all rows have is in it once."""
-        spans = Spans(*map(_shared, run_columns.columns_of(self.spans)))
-        numbers = {name: _shared(getattr(self, name)) for name in ("leader_epoch", "expire_time")}
-        slots = Slots(*map(_shared, run_columns.columns_of(self.slots.narrow())))
-        return dataclasses.replace(self, spans=spans, slots=slots, **numbers)
-
     def __len__(self) -> int:
         return len(self.keys)
-
-
-def _shared(column: NDArray[Any]) -> NDArray[Any]:
-    if column.flags.writeable and len(column) and (column == column[0]).all():
-        return np.broadcast_to(column[0], len(column))
-    column.flags.writeable = False
-    return column
-
-
-_Column = TypeVar("_Column", "NDArray[Any]", pa.Array)
-
-
-def replaced(column: _Column, rows: NDArray[np.int64], values: _Column) -> _Column:
-    """Return the column with other values in these rows; the same object if they are equal."""
-    if isinstance(column, np.ndarray):
-        if np.array_equal(column[rows], values):
-            return column
-        changed = column.copy()
-        changed[rows] = values
-        return changed
-    if column.take(pa.array(rows)).equals(values):
-        return column
-    at = np.arange(len(column))
-    at[rows] = len(column) + np.arange(len(rows))
-    return pa.concat_arrays([column, values]).take(pa.array(at))
 
 
 def join_runs(parts: Sequence[Runs], keep_slots: int) -> Runs:

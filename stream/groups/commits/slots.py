@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -42,14 +42,21 @@ class Slots(KeyTable):
             self, row=_narrowed(self.row), number=_narrowed(self.number), commits=_narrowed(self.commits)
         )
 
-    def replace(self, rows: NDArray[np.int64], parts: Sequence[SlotsPart], count: int) -> Slots:
-        """Return the slots of a table of `count` rows in which these have others, those of the `parts`."""
-        before = slot_counts(self.row, count)
-        after = before.copy()
-        after[rows] = 0
-        sizes = [np.bincount(slots.row) for _, slots in parts]
-        for (first, _), size in zip(parts, sizes, strict=True):
-            after[rows[first : first + len(size)]] = size
+    def replace(self, parts: Sequence[tuple[NDArray[np.int64], Slots]], count: int) -> Slots:
+        """Return the slots of a table of `count` rows in which some have others: those of the last part that has them.
+
+        A part is some rows, each once, and their slots, numbered by their position in it.
+        """
+        before, of_part = slot_counts(self.row, count), np.full(count, -1)
+        for number, (rows, _) in enumerate(parts):
+            of_part[rows] = number
+        after, changes = np.where(of_part < 0, before, 0), []
+        for number, (rows, of_rows) in enumerate(parts):
+            own = np.flatnonzero(of_part[rows] == number)
+            slots = slots_of_rows(of_rows, own, len(rows)).narrow()
+            size = np.bincount(slots.row, minlength=len(own))
+            after[rows[own]] = size
+            changes.append((rows[own], size, slots))
         begin = np.cumsum(after) - after
         row, taken, old = self.row, None, self if len(self) or not parts else parts[0][1]
         if not np.array_equal(before, after):  # else most groups have committed for a while
@@ -57,20 +64,15 @@ class Slots(KeyTable):
             taken = np.repeat(np.cumsum(before) - before - begin, after) + np.arange(len(row))
             taken = np.minimum(taken, len(old) - 1)
         columns = {name: getattr(old, name) for name in ("number", "offset", "time", "commits")}
-        if len(rows) == count:  # each row is assigned below
+        if (of_part >= 0).all():  # each row is assigned below
             columns = {name: np.empty(len(row), column.dtype) for name, column in columns.items()}
         else:
             columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
-        for (first, slots), size in zip(parts, sizes, strict=True):
-            own, new = rows[first : first + len(size)], slots.narrow()
-            at = np.arange(len(new)) + np.repeat(begin[own] - (np.cumsum(size) - size), size)
+        for rows, size, slots in changes:
+            at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(size) - size), size)
             for name, column in columns.items():
-                column[at] = getattr(new, name)  # also where a row took what follows it
+                column[at] = getattr(slots, name)  # also where a row took what follows it
         return Slots(row, **columns)
-
-
-SlotsPart: TypeAlias = tuple[int, Slots]
-"""The slots of some rows that follow each other, numbered from 0, and the number of the first row."""
 
 
 def slots_of_rows(slots: Slots, rows: NDArray[np.int64], count: int) -> Slots:

@@ -26,7 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream.groups.commits.run_table import Runs, find_rows, replaced
+from stream.groups.commits.changed_runs import replaced
+from stream.groups.commits.run_table import Runs, find_rows
 from stream.groups.record_columns import KeyTable
 
 if TYPE_CHECKING:

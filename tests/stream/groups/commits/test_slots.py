@@ -24,16 +24,16 @@ def table(rows: Rows) -> Slots:
     return Slots(*np.array(slots, np.int64).reshape(-1, 5).T.copy())
 
 
-@given(ROWS, st.dictionaries(st.integers(0, 5), st.lists(st.integers(0, 9), max_size=3)))
-@example([[], []], {1: [3]})
-def test_replaced_rows_have_their_new_slots_and_others_their_own(rows: Rows, drawn: dict[int, list[int]]) -> None:
+@given(ROWS, st.lists(st.dictionaries(st.integers(0, 5), st.lists(st.integers(0, 9), max_size=3)), max_size=3))
+@example([[], []], [{1: [3]}])
+def test_replaced_rows_have_their_last_slots(rows: Rows, drawn: list[dict[int, list[int]]]) -> None:
     """In any order of the replaced rows, also from or to no slot at all, and of 32-bit columns."""
-    new = {row: offsets for row, offsets in drawn.items() if row < len(rows)}
-    after = [new.get(row, offsets) for row, offsets in enumerate(rows)]
-    parts = [(first, table([*new.values()][first : first + 2])) for first in range(0, len(new), 2)]
-    found = table(rows).narrow().replace(np.array([*new], np.int64), parts, len(rows))
+    parts = [{row: offsets for row, offsets in part.items() if row < len(rows)} for part in drawn]
+    after = dict(enumerate(rows)) | {row: offsets for part in parts for row, offsets in part.items()}
+    changes = [(np.array([*part], np.int64), table([*part.values()])) for part in parts]
+    found = table(rows).narrow().replace(changes, len(rows))
     for name in Slots.columns():
-        assert getattr(found, name).tolist() == getattr(table(after), name).tolist()
+        assert getattr(found, name).tolist() == getattr(table([*after.values()]), name).tolist()
 
 
 @given(ROWS)
