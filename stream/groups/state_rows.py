@@ -28,7 +28,6 @@ class _PendingRuns:
     """The runs that one batch changed in a shard."""
 
     runs: Runs
-    labels: KeyLabels
     shard: int
     position: int
     """The log position of the shard before the batch."""
@@ -54,13 +53,9 @@ class StateRows:
 
     def add(self, shard: int, runs: Runs, position: int, *, are_counted: bool) -> None:
         """Add the runs that a batch changed in a shard, which had this position before; those without commits end."""
-        labels = decode_names(runs.keys)
-        if labels[0].null_count:  # a state of an earlier version may have runs of keys that are rejected now
-            runs = runs.take(np.flatnonzero(labels[0].is_valid()))
-            labels = decode_names(runs.keys)
         if not len(runs):
             return
-        self._pending.append(_PendingRuns(runs, labels, shard, position, are_counted))
+        self._pending.append(_PendingRuns(runs, shard, position, are_counted))
         self._unmerged += len(runs)
         if self._unmerged > max(len(self.runs), _MOST_PENDING):
             self.merge()
@@ -70,7 +65,14 @@ class StateRows:
         pending, self._pending, self._unmerged = self._pending, [], 0
         if not pending:
             return
-        labels, sizes = RowLabels([each.labels for each in pending]), [len(each.runs) for each in pending]
+        names = decode_names(pa.concat_arrays([each.runs.keys for each in pending]))
+        sizes = [len(each.runs) for each in pending]
+        if names[0].null_count:  # a state of an earlier version may have runs of keys that are rejected now
+            accepted = np.split(names[0].is_valid().to_numpy(zero_copy_only=False), np.cumsum(sizes)[:-1])
+            of_pending = zip(pending, accepted, strict=True)
+            pending = [dataclasses.replace(each, runs=each.runs.take(rows)) for each, rows in of_pending]
+            names, sizes = RowLabels([names]).take(np.concatenate(accepted)), [int(rows.sum()) for rows in accepted]
+        labels = RowLabels([names])
         shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
         row, commits = self._find(labels, shard), np.zeros(len(shard), np.int64)
         changed, new = ChangedRuns(self.runs), list[Runs]()
