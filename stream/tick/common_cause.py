@@ -184,11 +184,12 @@ def _of_groups(owner: Ints, faults: RowFaults, groups: int) -> RowFaults:
 
 def _brokers(dimension: Dimension, group: Ints, faults: RowFaults, *broker: Ints) -> SharedValues:
     """Return the pairs of groups and brokers, one or more brokers per row; values are positions among all brokers."""
-    brokers, times = np.concatenate(broker), len(broker)
-    ids, position = np.unique(brokers, return_inverse=True)
-    value, names = np.where(brokers >= 0, position, NOT_KNOWN), list(map(str, ids.tolist()))
-    since, worked = np.tile(faults.since, times), np.tile(faults.worked, times)
-    return unique_pairs(dimension, names, np.tile(group, times), value, since, worked)
+    known = [np.flatnonzero(each >= 0) for each in broker]
+    rows, brokers = np.concatenate(known), np.concatenate([each[at] for each, at in zip(broker, known, strict=True)])
+    ids, value = np.unique(brokers, return_inverse=True)
+    return unique_pairs(
+        dimension, [*map(str, ids.tolist())], group[rows], value, faults.since[rows], faults.worked[rows]
+    )
 
 
 def _host_values(evaluated: EvaluatedTick, faults: RowFaults, of_groups: RowFaults, hosts: RecentHosts) -> SharedValues:

@@ -118,8 +118,9 @@ def unique_pairs(  # noqa: PLR0917 - columns of one table
     Elements with a negative value, which is not known, are left out. A pair with a fault has no commit.
     """
     known = value >= 0
-    since = np.where(unhealthy_since >= 0, unhealthy_since, _NEVER)
-    pairs = _joined((group << 32 | value)[known], since[known], worked[known])
+    if not known.all():
+        group, value, unhealthy_since, worked = (each[known] for each in (group, value, unhealthy_since, worked))
+    pairs = _joined(group << 32 | value, np.where(unhealthy_since >= 0, unhealthy_since, _NEVER), worked)
     if (np.diff(pairs[0]) < 0).any():  # the rows of a pair mostly follow each other
         order = np.argsort(pairs[0], kind="stable")
         pairs = _joined(*(column[order] for column in pairs))
