@@ -57,10 +57,7 @@ def overview() -> Dashboard:
                             f" * {_SAME_GROUP} group_left (verdict, severity) {_UNHEALTHY}"
                         ),
                     ),
-                    "Time lag": (
-                        Unit.SECONDS,
-                        f"lagwarden_group_time_lag_seconds and {_SAME_GROUP} {_UNHEALTHY}",
-                    ),
+                    "Time lag": (Unit.SECONDS, f"lagwarden_group_time_lag_seconds and {_SAME_GROUP} {_UNHEALTHY}"),
                     "Lag": (Unit.COUNT, f"lagwarden_group_lag and {_SAME_GROUP} {_UNHEALTHY}"),
                 },
                 width=24,

@@ -133,11 +133,7 @@ def decode_names(keys: pa.BinaryArray) -> KeyLabels:
     (groups, group), (topics, topic) = ((each.dictionary, each.indices.take(pairs.indices)) for each in names)
     if (partition < 0).any():
         group = pc.if_else(pa.array(partition < 0), pa.scalar(None, group.type), group)
-    return (
-        pa.DictionaryArray.from_arrays(group, groups),
-        pa.DictionaryArray.from_arrays(topic, topics),
-        partition,
-    )
+    return (pa.DictionaryArray.from_arrays(group, groups), pa.DictionaryArray.from_arrays(topic, topics), partition)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -92,22 +92,14 @@ OPERATIONS: Final = (
         "/api/v1/groups",
         "groups",
         "Groups by filter, order and page; by default all, sorted by name.",
-        {
-            200: ResponseModel("The groups.", (monitor.GroupsResponse,)),
-            400: _INVALID_QUERY,
-            403: _HIDDEN,
-            **_SNAPSHOT,
-        },
+        {200: ResponseModel("The groups.", (monitor.GroupsResponse,)), 400: _INVALID_QUERY, 403: _HIDDEN, **_SNAPSHOT},
         query=PARAMETERS,
     ),
     ApiOperation(
         "/api/v1/group",
         "group",
         "One group with its partitions, topics, members, findings and history.",
-        {
-            **_GROUP,
-            400: _error("The name is missing.", "the name of the group is missing: /api/v1/group?name=NAME"),
-        },
+        {**_GROUP, 400: _error("The name is missing.", "the name of the group is missing: /api/v1/group?name=NAME")},
         required=(_text("name", "The name of the group, any characters.", "billing"),),
     ),
     ApiOperation(

@@ -30,10 +30,11 @@ class ChangedRuns:
 
     def replace(self, rows: NDArray[np.int64], runs: Runs) -> None:
         """Replace the runs of these rows, which are in here once each."""
+        # An array that can be changed is a copy already.
         pairs = zip(columns_of(self.spans), columns_of(runs.spans), strict=True)
-        self.spans = Spans(*(_changed(column, rows, values) for column, values in pairs))
-        for name, column in self._numbers.items():
-            self._numbers[name] = _changed(column, rows, getattr(runs, name))
+        self.spans = Spans(*(replaced(each, rows, values, is_own=each.flags.writeable) for each, values in pairs))
+        for name, each in self._numbers.items():
+            self._numbers[name] = replaced(each, rows, getattr(runs, name), is_own=each.flags.writeable)
         self._changes.append((rows, runs))
 
     def runs(self) -> Runs:
@@ -66,12 +67,6 @@ def _shared(column: NDArray[Any]) -> NDArray[Any]:
         return np.broadcast_to(column[0], len(column))
     column.flags.writeable = False
     return column
-
-
-def _changed(column: NDArray[Any], rows: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
-    """Return the column with other values in these rows; an array that can be changed is a copy already."""
-    changed: NDArray[Any] = replaced(column, rows, values, is_own=column.flags.writeable)
-    return changed
 
 
 def replaced(column: _Column, rows: NDArray[np.int64], values: _Column, *, is_own: bool = False) -> _Column:

@@ -201,11 +201,7 @@ def last_commit_details(runs: Runs, rows: NDArray[np.intp]) -> dict[str, Any]:
 
 
 def _join_slots(
-    slots: Slots,
-    codes: NDArray[np.int32],
-    order: NDArray[np.intp],
-    kept: NDArray[np.bool_] | None,
-    keep_slots: int,
+    slots: Slots, codes: NDArray[np.int32], order: NDArray[np.intp], kept: NDArray[np.bool_] | None, keep_slots: int
 ) -> Slots:
     """Assign the slots of every run to the run that it was merged into; slots from before a tombstone are dropped."""
     if kept is not None:

@@ -162,12 +162,7 @@ class _GroupRules:
     `group` and `topic` are those of each offset.
     """
 
-    def __init__(
-        self,
-        group: pa.DictionaryArray,
-        topic: pa.DictionaryArray,
-        found: Mapping[str, _GroupExpiry],
-    ) -> None:
+    def __init__(self, group: pa.DictionaryArray, topic: pa.DictionaryArray, found: Mapping[str, _GroupExpiry]) -> None:
         self._group, self._topic = group, topic
         with_offsets = [*map(sys.intern, group.dictionary.to_pylist())]
         known = set(with_offsets)

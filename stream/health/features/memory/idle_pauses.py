@@ -157,13 +157,7 @@ def advance_own_deletes(
 
 
 def _judged(  # noqa: PLR0917 - columns of one table
-    memory: Memory,
-    inputs: HealthInputs,
-    lag: Lag,
-    history: EndHistory,
-    history_row: Ints,
-    rows: Ints,
-    may_pass: Flags,
+    memory: Memory, inputs: HealthInputs, lag: Lag, history: EndHistory, history_row: Ints, rows: Ints, may_pass: Flags
 ) -> tuple[Flags, Flags]:
     """Return for each of these rows, whose log start has moved, whether it followed the group, and whether it did not.
 

@@ -206,12 +206,7 @@ def _new_skips(  # noqa: PLR0917 - columns of one table
 ) -> Changes:
     """Return the columns of the last skipped ranges after new ones in these rows, of which `first` are the first."""
     last = inputs.spans.last_offset[rows]
-    new = {
-        "skip_from": first,
-        "skip_to": last,
-        "skip_time": inputs.spans.last_time[rows],
-        "skip_planned": planned,
-    }
+    new = {"skip_from": first, "skip_to": last, "skip_time": inputs.spans.last_time[rows], "skip_planned": planned}
     for name, offset in (("skip_written_from", first), ("skip_written_to", last - 1)):
         written, quality = history.time_of(np.maximum(history_row[rows], 0), offset)
         is_known = (history_row[rows] >= 0) & (quality == BracketQuality.BETWEEN)
