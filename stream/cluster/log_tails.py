@@ -23,7 +23,7 @@ from decoders.log.control import BatchOutcome, TransactionMarkers, is_transactio
 from decoders.log.errors import Damaged
 from decoders.log.fetched import FetchedBatches, times_of_all
 from decoders.log.files import LogBatch
-from stream.cluster.partition_offsets import Leader, find_leaders
+from stream.cluster.partition_offsets import Leader, Leaders, find_leaders
 from stream.cluster.transport import errors as reasons
 from stream.cluster.transport import requests
 from stream.cluster.transport.client import Cluster
@@ -106,6 +106,7 @@ class _PendingTail:
 def read_tails(
     cluster: Cluster,
     wanted: Sequence[TailRequest],
+    leaders: Leaders | None = None,
     *,
     most_bytes: int = 16 << 20,
     seconds: float = 2.0,
@@ -113,10 +114,11 @@ def read_tails(
 ) -> list[TailRead]:
     """Read these tails (no partition twice) and return one result each, in the same order.
 
+    The `leaders` are requested if they are not given.
     No request is sent after `most_bytes` were received or `seconds` have passed; the limits can be exceeded by one
     batch and by one request time-out. Raises ClusterError only when no broker answers at all.
     """
-    leaders = find_leaders(cluster, {each.topic for each in wanted})
+    leaders = find_leaders(cluster, {each.topic for each in wanted}) if leaders is None else leaders
     readings = [_PendingTail(each, leaders.of(each.topic, each.partition)) for each in wanted]
     deadline, left = clock() + seconds, most_bytes
     for number in range(_ROUNDS):

@@ -5,6 +5,7 @@ broker reports it), the states of a few rebalancing groups per tick. A failed re
 they were, or are unknown.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import structlog
@@ -68,9 +69,12 @@ class ContextPoller:
         if now >= self._cleanup_due:
             self._cleanup_due = now + _CLEANUP_SECONDS
             self._drop_unreferenced_topics(state, now)
-        counts, ids, brokers = self._poll_topics(topics | subscribed_topics(state.memberships), now)
-        retention, now_ms = self._poll_retention(now), int(now * 1000)
-        states = self._poll_states(state, now_ms)
+        now_ms = int(now * 1000)
+        with ThreadPoolExecutor() as pool:  # none needs the answer of another one
+            polled_retention = pool.submit(self._poll_retention, now)
+            polled_states = pool.submit(self._poll_states, state, now_ms)
+            counts, ids, brokers = self._poll_topics(topics | subscribed_topics(state.memberships), now)
+        retention, states = polled_retention.result(), polled_states.result()
         self._rebalancing_since = {group: self._rebalancing_since.get(group, now_ms) for group in states}
         context = ClusterContext(
             retention=retention,

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stream.cluster.partition_offsets import ENDS
+from stream.cluster.partition_offsets import ENDS, Leaders
+from stream.cluster.transport.errors import ErrorReason
 from stream.health.columns import NOT_KNOWN, Flags, Ints
 from stream.health.features import lag as lags
 from stream.health.features.lag import PartitionEnds
@@ -59,6 +60,17 @@ class EndsIndex:
     def places(self) -> Ints:
         """The place of each row: the number of its topic in `names`, and its partition."""
         return self._place
+
+    def leaders(self) -> Leaders:
+        """Return the leader of each row when the ends were read."""
+        columns = (self._place >> 32, self._place & _PARTITION, self.leader, self.leader_epoch)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return Leaders(
+            {
+                (self._names[topic], partition): (leader, epoch) if leader >= 0 else ErrorReason.NO_LEADER
+                for topic, partition, leader, epoch in rows
+            }
+        )
 
     @property
     def names(self) -> Sequence[str]:

@@ -4,8 +4,10 @@ End offsets are requested after the driver state is copied, so that an end offse
 """
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from exporters.compatibility.selection import OtherSelection
@@ -100,7 +102,8 @@ def run_tick(parts: TickParts, facts: TickFacts, searches: int = _SEARCHES) -> T
     hidden = nothing_hidden(logged) if lookups is None else lookups.hidden.apply(logged, facts)
     try:
         derived = derive_state(parts, facts, logged, hidden)
-        evaluated = parts.evaluator.evaluate(derived, None if lookups is None else lookups.backfill_ends)
+        backfill = None if lookups is None else functools.partial(lookups.backfill_ends, facts.ends)
+        evaluated = parts.evaluator.evaluate(derived, backfill)
         return publish(parts, evaluated)
     except Exception:
         if searches and parts.quarantine.search(hidden.state, evaluate_some, time.time()):
@@ -137,10 +140,12 @@ def read_facts(
         raise
     taken_at = time.time()
     parts.evaluator.record_ends(ends, positions, taken_at)
-    context = UNKNOWN_CLUSTER
-    if poller is not None:
-        context = poller.poll(state, topics | parts.terminations.topics_in_question(state), taken_at)
-    results = LookupResults() if lookups is None else lookups.look_up(ends, taken_at)
+    with ThreadPoolExecutor() as pool:
+        looked_up = None if lookups is None else pool.submit(lookups.look_up, ends, taken_at)
+        context = UNKNOWN_CLUSTER
+        if poller is not None:
+            context = poller.poll(state, topics | parts.terminations.topics_in_question(state), taken_at)
+    results = LookupResults() if looked_up is None else looked_up.result()
     return TickFacts(state, ends, taken_at, context, parts.polled(), results, positions, current)
 
 

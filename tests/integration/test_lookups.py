@@ -184,7 +184,7 @@ def test_retention_and_past_end_offsets_of_topics(broker: Broker, monitor: Monit
     monitor.tick()
     retention = {topic: monitor.results.retention[topic] for topic in ("kept", "compacted", NAME)}
     assert retention == {"kept": 987_654_321, "compacted": -1, NAME: -1}
-    seed = monitor.lookups.backfill_ends(monitor.inputs)
+    seed = monitor.lookups.backfill_ends(monitor.ends, monitor.inputs)
     assert seed is not None
     times, offsets = seed
     row = int(np.flatnonzero(monitor.inputs.ends.place == list(monitor.inputs.topics).index("kept") << 32)[0])

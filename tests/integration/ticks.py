@@ -59,8 +59,9 @@ class Monitor:
         self.lookups.hidden.read()
         topics = {NAME, *state.topic.dictionary.to_pylist()} | self.lookups.hidden.topics
         ends = read_ends(self.cluster, topics)
-        self.results = self.lookups.look_up(EndsIndex(ends), self.now)
-        facts = TickFacts(state, EndsIndex(ends), self.now, lookups=self.results)
+        self.ends = EndsIndex(ends)
+        self.results = self.lookups.look_up(self.ends, self.now)
+        facts = TickFacts(state, self.ends, self.now, lookups=self.results)
         self.hidden = self.lookups.hidden.apply(state, facts)
         self.inputs = health_inputs(self.hidden.state, ends, self.now, lookups=self.results)
         self.result = self.evaluator.evaluate(self.inputs)

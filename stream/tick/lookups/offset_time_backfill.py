@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_for_times import FIRST_TRUE_TIME, WANTED, read_offsets_for_times
-from stream.cluster.partition_offsets import find_leaders
+from stream.cluster.partition_offsets import Leaders
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.health.columns import Ints, find_keys
@@ -38,7 +38,7 @@ _ODD_SECONDS: Final = 0.5
 
 
 def backfill(
-    cluster: Cluster, inputs: HealthInputs, limits: LookupLimits, clock: Callable[[], float]
+    cluster: Cluster, inputs: HealthInputs, leaders: Leaders, limits: LookupLimits, clock: Callable[[], float]
 ) -> tuple[Ints, Ints] | None:
     """Return times (ms, ascending) and the offset per end and time, for `PartitionHistory.seed`.
 
@@ -48,13 +48,12 @@ def backfill(
     rows, ages = _rows_and_ages(inputs, limits.backfill_lookups)
     times = inputs.now - np.array(sorted(ages, reverse=True), np.int64)
     offsets = np.full((len(inputs.ends.place), len(times)), NOT_ANSWERED, np.int64)
-    deadline, leaders = clock() + limits.backfill_seconds, None
+    deadline = clock() + limits.backfill_seconds
     for column in reversed(range(len(times))):
         if not len(rows) or clock() >= deadline:
             break
         try:
             place, time = inputs.ends.place[rows], np.full(len(rows), times[column])
-            leaders = leaders or find_leaders(cluster, inputs.topics)
             answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time), leaders)
         except ClusterError:
             break
@@ -63,12 +62,18 @@ def backfill(
         offsets[rows, column] = found = _offsets(answers, log_start, inputs.now)
         offsets[rows[is_first], :column] = found[is_first, None]
         rows = rows[~is_first]
-    _drop_without_times(cluster, inputs, offsets)
+    _drop_without_times(cluster, inputs, leaders, offsets)
     return (times, offsets) if (offsets != NOT_ANSWERED).any() else None
 
 
 def drop_odd_records(
-    cluster: Cluster, inputs: HealthInputs, offsets: Ints, limits: LookupLimits, clock: Callable[[], float]
+    cluster: Cluster,
+    inputs: HealthInputs,
+    leaders: Leaders,
+    offsets: Ints,
+    *,
+    limits: LookupLimits,
+    clock: Callable[[], float],
 ) -> frozenset[TopicPartition]:
     """Set NOT_ANSWERED for partitions where the first unread record of a group has no time that can be true.
 
@@ -94,7 +99,7 @@ def drop_odd_records(
             for place, offset in zip(*columns, strict=True)
         ]
         try:
-            answers = read_tails(cluster, requests, seconds=deadline - clock(), clock=clock)
+            answers = read_tails(cluster, requests, leaders, seconds=deadline - clock(), clock=clock)
         except ClusterError:
             break
         rest = [late[bounds[-1] :]]
@@ -135,7 +140,7 @@ def request_table(topics: Sequence[str], place: Ints, time: Ints) -> pa.Table:
     return pa.table([topic, pa.array((place & 0xFFFFFFFF).astype(np.int32)), pa.array(time)], schema=WANTED)
 
 
-def _drop_without_times(cluster: Cluster, inputs: HealthInputs, offsets: Ints) -> None:
+def _drop_without_times(cluster: Cluster, inputs: HealthInputs, leaders: Leaders, offsets: Ints) -> None:
     """Set NOT_ANSWERED for partitions at rest whose records have no time that can be true: they may be new."""
     at_rest = np.flatnonzero(((offsets == NO_LATER_RECORD) | (offsets == NOT_ANSWERED)).all(axis=1))
     at_rest = at_rest[(offsets[at_rest] == NO_LATER_RECORD).any(axis=1)]
@@ -143,7 +148,7 @@ def _drop_without_times(cluster: Cluster, inputs: HealthInputs, offsets: Ints) -
         return
     try:
         place, time = inputs.ends.place[at_rest], np.full(len(at_rest), FIRST_TRUE_TIME)
-        answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time))
+        answers = read_offsets_for_times(cluster, request_table(inputs.topics, place, time), leaders)
     except ClusterError:
         offsets[at_rest] = NOT_ANSWERED
         return

@@ -140,9 +140,12 @@ class LookupScheduler:
         """Search write times of unread records that are not known to within a tick; return whether there were any."""
         return self._offset_times.update(window, history)
 
-    def backfill_ends(self, inputs: HealthInputs) -> tuple[Ints, Ints] | None:
+    def backfill_ends(self, ends: EndsIndex, inputs: HealthInputs) -> tuple[Ints, Ints] | None:
         """Return past times and end offsets for the histories of a process that has just started."""
-        found = backfill(self._cluster, inputs, self._limits, self._clock)
+        leaders = ends.leaders()
+        found = backfill(self._cluster, inputs, leaders, self._limits, self._clock)
         if found is not None:
-            self._offset_times.odd = drop_odd_records(self._cluster, inputs, found[1], self._limits, self._clock)
+            self._offset_times.odd = drop_odd_records(
+                self._cluster, inputs, leaders, found[1], limits=self._limits, clock=self._clock
+            )
         return found

@@ -3,8 +3,10 @@
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from stream.cluster.transport.errors import ErrorReason
 from stream.health.features import lag as lags
 from stream.tick.ends_index import EndsIndex
 from tests.stream.health.tables import wrong
@@ -39,6 +41,13 @@ def test_rows_are_found_by_name_in_any_numbering() -> None:
     found = [int(INDEX.high_watermark[row]) if row >= 0 else None for row in rows.tolist()]
     assert found == [30, 10, None, -1, None, None]
     assert [int(column[rows[0]]) for column in (INDEX.last_stable_offset, INDEX.log_start_offset)] == [30, 3]
+
+
+def test_leaders_are_those_of_the_poll() -> None:
+    """A partition without a leader, and one that was not described, have none."""
+    leaders = EndsIndex(INDEX.table_of_topic("a").set_column(6, "leader", pa.array([3, None], pa.int32()))).leaders()
+    found = [leaders.of(topic, partition) for topic, partition in (("a", 0), ("a", 2), ("a", 1), ("denied", 0))]
+    assert found == [(3, -1), ErrorReason.NO_LEADER, ErrorReason.NOT_FOUND, ErrorReason.NOT_FOUND]
 
 
 def test_every_unknown_end_has_a_reason() -> None:

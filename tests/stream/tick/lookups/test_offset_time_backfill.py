@@ -10,6 +10,7 @@ import pytest
 
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
+from stream.cluster.partition_offsets import Leaders
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.inputs import HealthInputs
@@ -39,7 +40,6 @@ class Log:
         self.time = 0.0
         self.takes = 0.0
         monkeypatch.setattr(lookup, "read_offsets_for_times", self._read)
-        monkeypatch.setattr(lookup, "find_leaders", lambda *_: {})
 
     def _read(self, _: object, wanted: pa.Table, *__: object) -> pa.Table:
         if len(self.requests) >= self.fails_after:
@@ -58,7 +58,7 @@ class Log:
         return pa.Table.from_pylist(rows, schema=OFFSETS_FOR_TIMES)
 
     def backfill(self, inputs: HealthInputs, **limits: Any) -> tuple[Any, Any] | None:
-        return backfill(no_cluster(), inputs, LookupLimits(**limits), lambda: self.time)
+        return backfill(no_cluster(), inputs, Leaders(), LookupLimits(**limits), lambda: self.time)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_partition_is_not_dated_by_others_if_its_unread_record_has_no_true_tim
     read: list[TailRequest] = []
     true = (NOON - 9_000) * MS
 
-    def tails(_: object, wanted: list[TailRequest], **__: object) -> list[TailRead]:
+    def tails(_: object, wanted: list[TailRequest], *_args: object, **__: object) -> list[TailRead]:
         read.extend(wanted)
         odd = ("t", 0, 7)
         times = [written if (each.topic, each.partition, each.data_from) == odd else true for each in wanted]
@@ -137,7 +137,8 @@ def test_a_partition_is_not_dated_by_others_if_its_unread_record_has_no_true_tim
     inputs = inputs_of({("t", 0): 5, ("t", 1): 5, ("t", 2): 9_990}, more={("t", 0): 7})
     answers = log.backfill(inputs)
     assert answers is not None
-    assert drop_odd_records(no_cluster(), inputs, answers[1], LookupLimits(), lambda: 0.0) == {("t", 0)}
+    limits = {"limits": LookupLimits(), "clock": lambda: 0.0}
+    assert drop_odd_records(no_cluster(), inputs, Leaders(), answers[1], **limits) == {("t", 0)}
     assert (answers[1] == NOT_ANSWERED).all(axis=1).tolist() == [True, False, False]
     assert sorted((each.partition, each.data_from) for each in read) == [(0, 5), (0, 7), (1, 5)]
 

@@ -60,8 +60,9 @@ def test_no_lookup_raises_while_the_cluster_is_unreachable(unreachable: Scripted
     assert ticks.results.tails is not None
     assert len(ticks.results.tails.numbered(["t"]).place) == 0
     assert ticks.results.blocked.keys() == {0}
-    inputs = health_inputs(ticks.shard.driver_state.columns(), ends_of(ticks.ends), ticks.now)
-    assert ticks.lookups.backfill_ends(inputs) is None
+    ends = ends_of(ticks.ends)
+    inputs = health_inputs(ticks.shard.driver_state.columns(), ends, ticks.now)
+    assert ticks.lookups.backfill_ends(EndsIndex(ends), inputs) is None
     assert "DescribeConfigsRequest" in {type(request).__name__ for _, request in unreachable.asked}
     described = [request for _, request in unreachable.asked if isinstance(request, list)]
     assert [NAME] in described, "for the leader of the hidden records"
