@@ -75,7 +75,7 @@ class StateRows:
         labels = RowLabels([names])
         shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
         row, commits = self._find(labels, shard), np.zeros(len(shard), np.int64)
-        changed, new = ChangedRuns(self.runs), list[Runs]()
+        changed, new, self.runs = ChangedRuns(self.runs), list[Runs](), no_runs()
         parts = (np.split(column, np.cumsum(sizes)[:-1]) for column in (row, commits))
         for each, rows, counts in zip(pending, *parts, strict=True):
             runs, known = each.runs, np.flatnonzero(rows >= 0)
@@ -83,9 +83,7 @@ class StateRows:
                 new.append(runs.take(rows < 0))
                 runs = runs.take(known)
             if each.are_counted:
-                first, before = (
-                    column[rows[known]] for column in (changed.spans.first_position, changed.spans.commits)
-                )
+                first, before = (changed.numbers[name][rows[known]] for name in ("first_position", "commits"))
                 counts[known] = new_commits(first, before, runs.spans, each.position)
             changed.replace(rows[known], runs)
         self.runs = changed.runs()

@@ -8,9 +8,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stream.groups.commits.run_table import Runs
-from stream.groups.commits.runs import Spans, columns_of
+from stream.groups.commits.runs import Spans, columns_of, no_spans
 from stream.groups.commits.slots import Slots
 
+_SPANS: Final = [field.name for field in dataclasses.fields(Spans)]
 _NUMBERS: Final = ("leader_epoch", "expire_time")
 _BYTES: Final = ("metadata", "topic_id")
 
@@ -21,35 +22,32 @@ class ChangedRuns:
     """A table while runs of it are replaced; a column that does not change is the same object as before."""
 
     def __init__(self, runs: Runs) -> None:
-        """Start with a table that is `shared`."""
-        self._before = runs
-        self.spans = runs.spans
-        """Those of the table with all changes."""
-        self._numbers = {name: getattr(runs, name) for name in _NUMBERS}
+        """Start with a table that is `shared`. A column without other users is freed when its copy is made."""
+        numbers = {name: getattr(runs, name) for name in _NUMBERS}
+        self.numbers = {name: getattr(runs.spans, name) for name in _SPANS} | numbers
+        """The columns of numbers with all changes."""
+        self._others = dataclasses.replace(runs, spans=no_spans(), **{name: each[:0] for name, each in numbers.items()})
         self._changes: list[tuple[NDArray[np.int64], Runs]] = []
 
     def replace(self, rows: NDArray[np.int64], runs: Runs) -> None:
         """Replace the runs of these rows, which are in here once each."""
-        # An array that can be changed is a copy already.
-        pairs = zip(columns_of(self.spans), columns_of(runs.spans), strict=True)
-        self.spans = Spans(*(replaced(each, rows, values, is_own=each.flags.writeable) for each, values in pairs))
-        for name, each in self._numbers.items():
-            self._numbers[name] = replaced(each, rows, getattr(runs, name), is_own=each.flags.writeable)
+        for name in self.numbers:
+            column, values = self.numbers[name], getattr(runs if name in _NUMBERS else runs.spans, name)
+            # An array that can be changed is a copy already.
+            self.numbers[name] = replaced(column, rows, values, is_own=column.flags.writeable)
         self._changes.append((rows, runs))
 
     def runs(self) -> Runs:
         """Return the table with all changes; of several changes of a row the last one counts."""
-        if not self._changes:
-            return self._before
-        rows = np.concatenate([rows for rows, _ in self._changes])
-        values = {name: pa.concat_arrays([getattr(runs, name) for _, runs in self._changes]) for name in _BYTES}
-        return dataclasses.replace(
-            self._before,
-            spans=self.spans,
-            **self._numbers,
-            **{name: replaced(getattr(self._before, name), rows, each) for name, each in values.items()},
-            slots=self._before.slots.replace([(rows, runs.slots) for rows, runs in self._changes], len(self._before)),
-        )
+        others, columns = self._others, {name: self.numbers[name] for name in _NUMBERS}
+        columns["spans"] = Spans(*map(self.numbers.__getitem__, _SPANS))
+        if self._changes:
+            rows = np.concatenate([rows for rows, _ in self._changes])
+            for name in _BYTES:
+                values = pa.concat_arrays([getattr(runs, name) for _, runs in self._changes])
+                columns[name] = replaced(getattr(others, name), rows, values)
+            columns["slots"] = others.slots.replace([(rows, runs.slots) for rows, runs in self._changes], len(others))
+        return dataclasses.replace(others, **columns)
 
 
 def shared(runs: Runs) -> Runs:

@@ -53,7 +53,7 @@ class Slots(KeyTable):
         after, changes = np.where(of_part < 0, before, 0), []
         for number, (rows, of_rows) in enumerate(parts):
             own = np.flatnonzero(of_part[rows] == number)
-            slots = slots_of_rows(of_rows, own, len(rows)).narrow()
+            slots = slots_of_rows(of_rows, own, len(rows))
             size = np.bincount(slots.row, minlength=len(own))
             after[rows[own]] = size
             changes.append((rows[own], size, slots))
@@ -69,9 +69,10 @@ class Slots(KeyTable):
         else:
             columns = {name: column.copy() if taken is None else column[taken] for name, column in columns.items()}
         for rows, size, slots in changes:
+            narrow = slots.narrow()  # one after the other: together they take memory
             at = np.arange(len(slots)) + np.repeat(begin[rows] - (np.cumsum(size) - size), size)
             for name, column in columns.items():
-                column[at] = getattr(slots, name)  # also where a row took what follows it
+                column[at] = getattr(narrow, name)  # also where a row took what follows it
         return Slots(row, **columns)
 
 
