@@ -107,7 +107,7 @@ class DriverSeed:
             if len(first.tasks) < self.options.reading.tasks:  # a core is left for the JVM
                 self.session()
             view.show(progress.catch_up(time.monotonic()))
-            return self.jvm.stopping.wait(_POLL_SECONDS)
+            return self.jvm.stopping.is_set()
 
         try:
             read = read_first(first, stopped, self.jvm.reader)

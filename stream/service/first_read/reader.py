@@ -17,6 +17,8 @@ from stream.spark.jvm_process import OutputReader, describe_exit_code
 PROGRAM: Final = "stream.service.first_read.worker"
 """The module that the processes run; stands in their command lines."""
 
+_POLL_SECONDS: Final = 0.1
+
 
 class FirstReadError(RuntimeError):
     """The topic was not read to the end; the message is the reason."""
@@ -58,8 +60,10 @@ class FirstReader:
             pickle.dump(read, pipe)
 
     def finished(self) -> bool:
-        """Return whether all is read. Raises FirstReadError."""
-        code = self._process.poll()
+        """Return whether all is read, soon after that or after 0.1 s. Raises FirstReadError."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_POLL_SECONDS)
+        code = self._process.returncode
         if code:
             raise FirstReadError(self._output.last_line() or f"the process {describe_exit_code(code)}")
         return code == 0

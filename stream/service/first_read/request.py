@@ -96,8 +96,8 @@ def read_first(
 ) -> FirstResult | None:
     """Return what the processes have read; None if they failed, which is logged, or if `stopped`.
 
-    The result is kept in the folder of the read. `stopped` is called again and again while they read, and must wait a
-    little; what it raises is raised. `start` returns the process, which waits for its request.
+    The result is kept in the folder of the read. `stopped` is called ten times a second while they read; what it raises
+    is raised. `start` returns the process, which waits for its request.
     """
     try:
         with start() as reader:
