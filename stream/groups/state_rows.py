@@ -78,10 +78,12 @@ class StateRows:
         changed, new, self.runs = ChangedRuns(self.runs), list[Runs](), no_runs()
         parts = (np.split(column, np.cumsum(sizes)[:-1]) for column in (row, commits))
         for each, rows, counts in zip(pending, *parts, strict=True):
-            runs, known = each.runs, np.flatnonzero(rows >= 0)
-            if len(known) < len(rows):
-                new.append(runs.take(rows < 0))
-                runs = runs.take(known)
+            is_new, known = rows < 0, np.flatnonzero(rows >= 0)
+            if is_new.any():
+                new.append(each.runs.take(is_new))
+            if not len(known):
+                continue
+            runs = each.runs.take(~is_new)
             if each.are_counted:
                 first, before = (changed.numbers[name][rows[known]] for name in ("first_position", "commits"))
                 counts[known] = new_commits(first, before, runs.spans, each.position)

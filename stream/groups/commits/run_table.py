@@ -152,6 +152,8 @@ class Runs:
     def take(self, rows: NDArray[Any]) -> Runs:
         """Return these rows (indices or a mask; in any order, no row twice) with their slots."""
         if rows.dtype == np.bool_:
+            if rows.all():
+                return self
             rows = np.flatnonzero(rows)
         new_row = np.full(len(self.keys), -1, np.int64)
         new_row[rows] = np.arange(len(rows))
