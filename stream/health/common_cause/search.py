@@ -200,9 +200,7 @@ _Candidate = tuple[tuple[float, bool, int, int, str], Ints, CommonCause]
 
 
 def find_causes(
-    shared: Sequence[SharedValues],
-    names: Sequence[str],
-    events: Mapping[tuple[Dimension, str], int],
+    shared: Sequence[SharedValues], names: Sequence[str], events: Mapping[tuple[Dimension, str], int]
 ) -> tuple[CommonCause, ...]:
     """Return the causes in descending order of their score. Each group belongs to at most one cause.
 
@@ -230,10 +228,7 @@ def _all_groups(shared: Sequence[SharedValues]) -> SharedValues:
 
 
 def _candidates(
-    values: SharedValues,
-    every: SharedValues,
-    names: Sequence[str],
-    events: Mapping[tuple[Dimension, str], int],
+    values: SharedValues, every: SharedValues, names: Sequence[str], events: Mapping[tuple[Dimension, str], int]
 ) -> Iterator[_Candidate]:
     """Yield the values of a dimension that explain enough groups."""
     frequent = np.flatnonzero(np.bincount(values.value[values.unhealthy_since >= 0], minlength=1) >= LEAST_GROUPS)

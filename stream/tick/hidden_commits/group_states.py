@@ -159,10 +159,7 @@ def _deleted(state: GroupColumns, tails: Iterable[HiddenTail]) -> _Deleted:
 
 
 def _appeared(
-    state: GroupColumns,
-    is_hidden: Flags,
-    memberships: Mapping[str, Membership],
-    pending: Mapping[bytes, NewestRecord],
+    state: GroupColumns, is_hidden: Flags, memberships: Mapping[str, Membership], pending: Mapping[bytes, NewestRecord]
 ) -> dict[str, NewestRecord]:
     """Return the groups without members that the job does not know, or knows as dead, with their first hidden commits.
 

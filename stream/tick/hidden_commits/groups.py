@@ -31,12 +31,7 @@ from stream.groups.row_order import decode_names
 from stream.tick.context import TickFacts
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.group_states import HiddenGroupStates
-from stream.tick.hidden_commits.overlay import (
-    BlockedOffsetsPartition,
-    HiddenCommits,
-    Overlay,
-    nothing_hidden,
-)
+from stream.tick.hidden_commits.overlay import BlockedOffsetsPartition, HiddenCommits, Overlay, nothing_hidden
 from stream.tick.hidden_commits.tail import HiddenTail
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup

@@ -248,13 +248,7 @@ class _WithoutCommit:
         state_rows = np.concatenate([committed.state_row, np.full(len(group), -1, np.int64)])
         order = np.lexsort((partitions, topics, groups))
         return InputRows(
-            committed.groups,
-            used,
-            groups[order],
-            topics[order],
-            partitions[order],
-            state_rows[order],
-            self._omitted,
+            committed.groups, used, groups[order], topics[order], partitions[order], state_rows[order], self._omitted
         )
 
     def _have_commit(self, pair: Ints, partition: NDArray[np.int32]) -> Flags:
