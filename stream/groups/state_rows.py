@@ -73,11 +73,15 @@ class StateRows:
             pending = [dataclasses.replace(each, runs=each.runs.take(rows)) for each, rows in of_pending]
             names, sizes = RowLabels([names]).take(np.concatenate(accepted)), [int(rows.sum()) for rows in accepted]
         labels = RowLabels([names])
-        shard = np.repeat(np.array([each.shard for each in pending], np.int32), sizes)
-        row, commits = self._find(labels, shard), np.zeros(len(shard), np.int64)
+        of_change = np.repeat(np.arange(len(pending), dtype=np.int32), sizes)
+        shards = np.array([each.shard for each in pending], np.int32)
+        positions = np.array([each.position for each in pending], np.int64)
+        are_counted = np.array([each.are_counted for each in pending], np.bool_)
+        row, commits = self._find(labels, shards[of_change]), np.zeros(len(of_change), np.int64)
         changed, new, self.runs = ChangedRuns(self.runs), list[Runs](), no_runs()
         parts = (np.split(column, np.cumsum(sizes)[:-1]) for column in (row, commits))
-        for each, rows, counts in zip(pending, *parts, strict=True):
+        for rows, counts in zip(*parts, strict=True):
+            each = pending.pop(0)  # so that its runs are freed when they are written
             is_new, known = rows < 0, np.flatnonzero(rows >= 0)
             if is_new.any():
                 new.append(each.runs.take(is_new))
@@ -90,17 +94,17 @@ class StateRows:
             changed.replace(rows[known], runs)
         self.runs = changed.runs()
         if new or not self.runs.spans.commits.all():
-            runs, is_new = concat_runs(new or [no_runs()]), row < 0
-            previous = _previous(runs.keys, shard[is_new])
-            counted = np.repeat([each.are_counted for each in pending], sizes)[is_new]
-            position = np.repeat([each.position for each in pending], sizes)[is_new]
+            runs, is_new = concat_runs(new or [no_runs()]), np.flatnonzero(row < 0)
+            of_new: NDArray[np.int32] = of_change[is_new]
+            previous = _previous(runs.keys, shards[of_new])
             first = np.where(previous < 0, -1, runs.spans.first_position[previous])
             before = np.where(previous < 0, 0, runs.spans.commits[previous])
-            commits[is_new] = np.where(counted, new_commits(first, before, runs.spans, position), 0)
+            found = new_commits(first, before, runs.spans, positions[of_new])
+            commits[is_new] = np.where(are_counted[of_new], found, 0)
             is_last = np.ones(len(runs), np.bool_)
             is_last[previous[previous >= 0]] = False
             is_last &= runs.spans.commits > 0
-            self._sort(runs.take(is_last), labels.take(np.flatnonzero(is_new)[is_last]), shard[is_new][is_last])
+            self._sort(runs.take(is_last), labels.take(is_new[is_last]), shards[of_new[is_last]])
         if self._counts is not None:
             self._counts.add(labels.group, commits)
         self.runs = shared(self.runs)

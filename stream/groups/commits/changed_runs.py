@@ -27,7 +27,7 @@ class ChangedRuns:
         self.numbers = {name: getattr(runs.spans, name) for name in _SPANS} | numbers
         """The columns of numbers with all changes."""
         self._others = dataclasses.replace(runs, spans=no_spans(), **{name: each[:0] for name, each in numbers.items()})
-        self._changes: list[tuple[NDArray[np.int64], Runs]] = []
+        self._changes: list[tuple[NDArray[np.int64], Slots, dict[str, pa.Array]]] = []
 
     def replace(self, rows: NDArray[np.int64], runs: Runs) -> None:
         """Replace the runs of these rows, which are in here once each."""
@@ -35,18 +35,18 @@ class ChangedRuns:
             column, values = self.numbers[name], getattr(runs if name in _NUMBERS else runs.spans, name)
             # An array that can be changed is a copy already.
             self.numbers[name] = replaced(column, rows, values, is_own=column.flags.writeable)
-        self._changes.append((rows, runs))
+        self._changes.append((rows, runs.slots, {name: getattr(runs, name) for name in _BYTES}))
 
     def runs(self) -> Runs:
         """Return the table with all changes; of several changes of a row the last one counts."""
         others, columns = self._others, {name: self.numbers[name] for name in _NUMBERS}
         columns["spans"] = Spans(*map(self.numbers.__getitem__, _SPANS))
         if self._changes:
-            rows = np.concatenate([rows for rows, _ in self._changes])
+            rows = np.concatenate([rows for rows, _, _ in self._changes])
             for name in _BYTES:
-                values = pa.concat_arrays([getattr(runs, name) for _, runs in self._changes])
+                values = pa.concat_arrays([columns_of_bytes[name] for _, _, columns_of_bytes in self._changes])
                 columns[name] = replaced(getattr(others, name), rows, values)
-            columns["slots"] = others.slots.replace([(rows, runs.slots) for rows, runs in self._changes], len(others))
+            columns["slots"] = others.slots.replace([(rows, slots) for rows, slots, _ in self._changes], len(others))
         return dataclasses.replace(others, **columns)
 
 

@@ -36,7 +36,7 @@ class CommitCounts:
 
 
 def new_commits(
-    first_position: NDArray[np.int64], commits: NDArray[np.int64], after: Spans, position: NDArray[np.int64]
+    first_position: NDArray[np.int64], commits: NDArray[np.int64], after: Spans, position: NDArray[np.int64] | int
 ) -> NDArray[np.int64]:
     """Return how many commits of each run in `after` were read after the record at `position`.
 

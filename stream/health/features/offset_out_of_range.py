@@ -36,7 +36,13 @@ class CommitOrigins:
     topic_id: NDArray[np.uint64] | None = None
     """Two numbers per commit (see `topic_ids`), zeros where not known."""
     current_topic_id: NDArray[np.uint64] | None = None
-    """The current id of the topic of each commit."""
+    """The current ids of topics."""
+    topic: Ints | None = None
+    """The row of `current_topic_id` with the topic of each commit; None: the row of the commit."""
+
+    def of_commits(self, of_topic: NDArray[Any]) -> NDArray[Any]:
+        """Return this column of topics for each commit."""
+        return of_topic if self.topic is None else of_topic[self.topic]
 
 
 def topic_ids(ids: pa.FixedSizeBinaryArray) -> NDArray[np.uint64]:
@@ -74,8 +80,9 @@ def mark_truncated(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) 
     """
     if not cut.any():
         return code
-    ids = origins.current_topic_id
-    has_id = np.zeros(len(code), np.bool_) if ids is None else ids.any(axis=1)
+    has_id = np.zeros(len(code), np.bool_)
+    if origins.current_topic_id is not None:
+        has_id = origins.of_commits((origins.current_topic_id != 0).any(axis=1))
     return np.where(cut & ((code == _STALE) | ((code == _BEYOND) & has_id)), np.int8(_TRUNCATED), code)
 
 
@@ -99,8 +106,9 @@ def _of_known_and_other_topic(origins: CommitOrigins, rows: int) -> tuple[NDArra
         return no, no
     # By halves: numpy is slow along short rows.
     (first, second), (current_first, current_second) = origins.topic_id.T, origins.current_topic_id.T
-    is_known = ((first | second) != 0) & ((current_first | current_second) != 0)
-    return is_known, is_known & ((first != current_first) | (second != current_second))
+    is_known = ((first | second) != 0) & origins.of_commits((current_first | current_second) != 0)
+    differs = (first != origins.of_commits(current_first)) | (second != origins.of_commits(current_second))
+    return is_known, is_known & differs
 
 
 def _epochs(origins: CommitOrigins, lag: Lag, ends: PartitionEnds, at: Ints) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -223,7 +223,8 @@ def _origins(rows: InputRows, runs: Runs, context: ClusterContext) -> CommitOrig
     return CommitOrigins(
         leader_epoch=rows.align(runs.leader_epoch, -1),
         topic_id=rows.align(topic_ids(runs.topic_id), 0),
-        current_topic_id=topic_ids(pa.array(ids, TOPIC_ID))[rows.topic],
+        current_topic_id=topic_ids(pa.array(ids, TOPIC_ID)),
+        topic=rows.topic,
     )
 
 

@@ -199,7 +199,7 @@ def test_context_and_lookups_become_columns() -> None:
     assert inputs.recreated is not None
     assert inputs.recreated.tolist() == [1]
     assert inputs.origins.current_topic_id is not None
-    assert inputs.origins.current_topic_id.any(axis=1).tolist() == [False, False, True]
+    assert inputs.origins.of_commits(inputs.origins.current_topic_id.any(axis=1)).tolist() == [False, False, True]
 
 
 PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))
