@@ -163,7 +163,7 @@ class InputBuilder:
             subscribers=assignment.subscribers,
             joined=self._joined.update(rows.groups, state.memberships),
             fenced=self._fenced.update(rows.groups, state.memberships, now_ms),
-            expiry=np.minimum(rows.align(derived.expiry.offset, _NO_EXPIRY), LATEST),
+            expiry=_expiry(rows, derived.expiry.offset),
             removed=_removed(rows, derived.removed) if derived.removed else None,
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
             aborts=aborts_by_row(rows, state.aborts),
@@ -191,9 +191,16 @@ def _compare_with_ends(
     commits = Commits(lags.place(rows.topic, rows.partition), spans.last_offset, rows.committed)
     lag = lags.lag(commits, partition_ends)
     end_row = np.where(lag.row >= 0, index_row[lag.row], -1) if len(index_row) else lag.row
-    reasons = ends.unknown_reasons(~lag.known & ~lag.beyond_end, end_row, rows.topics, rows.topic)
-    reasons[commits.negative] = lags.NEGATIVE_OFFSET
+    unknown, reasons = ~lag.known & ~lag.beyond_end, np.broadcast_to(np.array(None, object), len(rows))
+    if (unknown | commits.negative).any():
+        reasons = ends.unknown_reasons(unknown, end_row, rows.topics, rows.topic)
+        reasons[commits.negative] = lags.NEGATIVE_OFFSET
     return partition_ends, lag, end_row, reasons
+
+
+def _expiry(rows: InputRows, offset: Ints) -> Ints:
+    expiry = rows.align(offset, _NO_EXPIRY)
+    return expiry if expiry.max(initial=_NO_EXPIRY) <= LATEST else np.minimum(expiry, LATEST)
 
 
 def _aligned_spans(spans: Spans, rows: InputRows) -> Spans:
