@@ -101,9 +101,8 @@ class StateRows:
             before = np.where(previous < 0, 0, runs.spans.commits[previous])
             found = new_commits(first, before, runs.spans, positions[of_new])
             commits[is_new] = np.where(are_counted[of_new], found, 0)
-            is_last = np.ones(len(runs), np.bool_)
+            is_last = runs.spans.commits > 0
             is_last[previous[previous >= 0]] = False
-            is_last &= runs.spans.commits > 0
             self._sort(runs.take(is_last), labels.take(is_new[is_last]), shards[of_new[is_last]])
         if self._counts is not None:
             self._counts.add(labels.group, commits)

@@ -221,9 +221,7 @@ def _latest(
 
 def _count(value: int | None, noun: str) -> str:
     """Return a number with its noun; None is an unknown number."""
-    if value is None:
-        return f"an unknown number of {noun}s"
-    return count(value, noun)
+    return f"an unknown number of {noun}s" if value is None else count(value, noun)
 
 
 def _since(moment: str | None, now: float) -> str:

@@ -80,9 +80,8 @@ def mark_truncated(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) 
     """
     if not cut.any():
         return code
-    has_id = np.zeros(len(code), np.bool_)
-    if origins.current_topic_id is not None:
-        has_id = origins.of_commits((origins.current_topic_id != 0).any(axis=1))
+    ids = origins.current_topic_id
+    has_id = np.zeros(len(code), np.bool_) if ids is None else origins.of_commits((ids != 0).any(axis=1))
     return np.where(cut & ((code == _STALE) | ((code == _BEYOND) & has_id)), np.int8(_TRUNCATED), code)
 
 

@@ -19,7 +19,7 @@ from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.commits.tombstones import AbortedCommits
 from stream.groups.driver_state import GroupColumns
 from stream.groups.expiry.broker_rules import LATEST
-from stream.health.columns import NOT_KNOWN, Flags, Ints
+from stream.health.columns import NOT_KNOWN, Flags, Ints, replaced
 from stream.health.features import lag as lags
 from stream.health.features.lag import Commits, Lag, PartitionEnds
 from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
@@ -143,6 +143,7 @@ class InputBuilder:
         partition_ends, lag, end_row, reasons = _compare_with_ends(rows, spans, facts.ends)
         read = self.read_positions.read_until(rows, spans.last_time, _with_hidden_records(rows, hidden), now_ms)
         assignment = self._assignment.build(rows, state.memberships, cluster.described_states, cluster.topic_names)
+        expiry = rows.align(derived.expiry.offset, _NO_EXPIRY)
         inputs = HealthInputs(
             now=now_ms,
             groups=self._groups(rows, state, cluster, now_ms),
@@ -163,7 +164,7 @@ class InputBuilder:
             subscribers=assignment.subscribers,
             joined=self._joined.update(rows.groups, state.memberships),
             fenced=self._fenced.update(rows.groups, state.memberships, now_ms),
-            expiry=_expiry(rows, derived.expiry.offset),
+            expiry=replaced(expiry, expiry > LATEST, LATEST),
             removed=_removed(rows, derived.removed) if derived.removed else None,
             hidden=_of_groups(rows, hidden.unread_groups) if hidden.unread_groups else None,
             aborts=aborts_by_row(rows, state.aborts),
@@ -196,11 +197,6 @@ def _compare_with_ends(
         reasons = ends.unknown_reasons(unknown, end_row, rows.topics, rows.topic)
         reasons[commits.negative] = lags.NEGATIVE_OFFSET
     return partition_ends, lag, end_row, reasons
-
-
-def _expiry(rows: InputRows, offset: Ints) -> Ints:
-    expiry = rows.align(offset, _NO_EXPIRY)
-    return expiry if expiry.max(initial=_NO_EXPIRY) <= LATEST else np.minimum(expiry, LATEST)
 
 
 def _aligned_spans(spans: Spans, rows: InputRows) -> Spans:
