@@ -5,7 +5,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from exporters.cluster.model import ClusterFacts
 from exporters.readmodel import GroupDetail
@@ -31,9 +30,6 @@ from stream.tick.snapshot.build import group_detail, with_share_partitions
 from stream.tick.terminations import Terminations
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 
-_MANY_ROWS: Final = 65_536
-"""Changed rows from which on the memory that their merge needed is released before the rest of the tick."""
-
 
 class Publisher:
     """The driver state and the result of the last tick.
@@ -46,7 +42,6 @@ class Publisher:
         self._dead_grace = dead_grace
         self._lock = threading.Lock()
         self._driver_state = DriverState(CommitCounts())
-        self._changed_rows = 0
         self._parts = parts or TickParts()
         self._window: Window | None = None
         self._transitions: deque[tuple[str, Transition]] = deque(maxlen=10_000)
@@ -115,7 +110,6 @@ class Publisher:
         """Apply the changes of one batch, all at once; `catching_up`: it was read before the catch-up was complete."""
         with self._lock:
             for shard, change in changes:
-                self._changed_rows += len(change.runs)
                 events = self._driver_state.apply(shard, change, catching_up=catching_up)
                 self._parts.terminations.record(events, catching_up=catching_up)
                 self._transitions.extend(each for each in events.transitions if each[1].live)
@@ -184,8 +178,4 @@ class Publisher:
         with self._lock:
             now = int(time.time() * 1000)
             self._driver_state.drop_dead(now - int(self._dead_grace * 1000), now)
-            columns = self._driver_state.columns(with_records)
-            changed, self._changed_rows = self._changed_rows, 0
-        if changed > max(_MANY_ROWS, len(columns.runs) // 4):
-            release_memory()  # else these holes stay beside the columns of the tick
-        return columns
+            return self._driver_state.columns(with_records)
